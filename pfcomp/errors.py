@@ -77,10 +77,28 @@ class ErrorInfo:
 ERRORS: dict[str, ErrorInfo] = {
     # 01 isa
     # 02 layout
+    "PF0201": ErrorInfo(
+        SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"
+    ),
     # 03 frontend, passes, pfvm
     # 04 ir, plan, kernels, simulate
     # 05 app and artifacts
     # 06 runtime and devices
+    "PF0601": ErrorInfo(UsageError, "unknown device string", "Use one of the strings that the message lists."),
+    "PF0602": ErrorInfo(UsageError, "bad environment variable of the boards", "Give a number in the stated range."),
+    "PF0603": ErrorInfo(
+        DeviceError, "no such board", "`gpfn3-smi list` shows the boards; PFCOMP_BOARDS sets how many."
+    ),
+    "PF0604": ErrorInfo(DeviceError, "boards' folder not usable", "Set PFCOMP_STATE_DIR to a writable folder."),
+    "PF0605": ErrorInfo(
+        DeviceError,
+        "board busy for too long",
+        "End the process that the message names, wait longer (PFCOMP_BOARD_WAIT, seconds), or run "
+        "`gpfn3-smi reset --force`.",
+    ),
+    "PF0606": ErrorInfo(
+        DeviceError, "device memory is full", "Drop proxies, invalidate contexts, or use smaller tensors."
+    ),
     # 07 emulator
     # 08 command line and options
 }
