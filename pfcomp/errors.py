@@ -81,8 +81,54 @@ ERRORS: dict[str, ErrorInfo] = {
         SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"
     ),
     # 03 frontend, passes, pfvm
+    "PF0301": ErrorInfo(SourceError, "an input or output name is empty", "give every tensor a non-empty key"),
+    "PF0302": ErrorInfo(SourceError, "a name is used twice", "give inputs, outputs and states different names"),
+    "PF0303": ErrorInfo(SourceError, "an input or output name is not a string", "use strings as keys"),
+    "PF0304": ErrorInfo(SourceError, "the sample is not a mapping of tensors", "pass a dict of str to torch.Tensor"),
+    "PF0305": ErrorInfo(SourceError, "the function's result is not a mapping", "return a dict of str to torch.Tensor"),
+    "PF0306": ErrorInfo(SourceError, "a value is not a tensor", "leave it out, or make it a tensor"),
+    "PF0307": ErrorInfo(SourceError, "an element type is not supported", "convert to a real dense dtype"),
+    "PF0308": ErrorInfo(
+        SourceError,
+        "the function needs the value of a tensor while it is traced",
+        "replace .item(), bool(tensor) and the like by tensor operations such as torch.where",
+    ),
+    "PF0309": ErrorInfo(
+        SourceError, "a shape depends on values", "use masks or a fixed size instead of nonzero or boolean indexing"
+    ),
+    "PF0310": ErrorInfo(SourceError, "an input is changed in place", "work on a clone, or register it as a buffer"),
+    "PF0311": ErrorInfo(
+        SourceError,
+        "a tensor that is neither registered nor named is changed in place",
+        "register it with the context or give it a name with set_tensor_name",
+    ),
+    "PF0312": ErrorInfo(SourceError, "the traced function raised an exception", "see the chained exception"),
+    "PF0313": ErrorInfo(UnsupportedError, "an operator has no translation to ONNX", "see docs/ops.md for what exists"),
+    "PF0314": ErrorInfo(ArtifactError, "a captured graph is damaged or foreign", "run the trace stage again"),
+    "PF0315": ErrorInfo(SourceError, "an ONNX model cannot be read or is not valid", "check it with onnx.checker"),
+    "PF0316": ErrorInfo(SourceError, "an ONNX model has dynamic shapes", "export it with fixed shapes"),
+    "PF0317": ErrorInfo(SourceError, "an input of a model run is missing or does not fit", "see the expected inputs"),
+    "PF0318": ErrorInfo(DeviceError, "the reference executor failed", "see the chained exception"),
     # 04 ir, plan, kernels, simulate
     # 05 app and artifacts
+    "PF0501": ErrorInfo(ArtifactError, "a file cannot be read", "check the name and the permissions"),
+    "PF0502": ErrorInfo(UsageError, "a folder cannot be written", "choose another folder or make it writable"),
+    "PF0503": ErrorInfo(ArtifactError, "Zstandard data is damaged", "make the file again"),
+    "PF0504": ErrorInfo(ArtifactError, "content is larger than any honest file", "make the file again"),
+    "PF0510": ErrorInfo(ArtifactError, "a file is not a GPFNApp", "give a model.app or the folder that holds it"),
+    "PF0511": ErrorInfo(ArtifactError, "an app has another format version", "compile the program again"),
+    "PF0512": ErrorInfo(ArtifactError, "an app is damaged or cut short", "compile the program again"),
+    "PF0513": ErrorInfo(ArtifactError, "an app's structure is broken", "compile the program again"),
+    "PF0514": ErrorInfo(ArtifactError, "an app's content contradicts itself", "compile the program again"),
+    "PF0515": ErrorInfo(ArtifactError, "an app's program breaks the rules of the chip", "compile the program again"),
+    "PF0516": ErrorInfo(UsageError, "an app cannot be placed at these addresses", "give multiples of 16 long words"),
+    "PF0520": ErrorInfo(ArtifactError, "a folder is not a codegen_dir", "compile something into it first"),
+    "PF0521": ErrorInfo(ArtifactError, "a manifest is damaged", "delete the folder and compile again"),
+    "PF0522": ErrorInfo(
+        ArtifactError, "a codegen_dir is of another schema or version", "delete the folder and compile again"
+    ),
+    "PF0523": ErrorInfo(ArtifactError, "a stage's file is missing or changed", "run the earlier stage again"),
+    "PF0524": ErrorInfo(UsageError, "a codegen_dir is in use for too long", "end the other process, or wait"),
     # 06 runtime and devices
     "PF0601": ErrorInfo(UsageError, "unknown device string", "Use one of the strings that the message lists."),
     "PF0602": ErrorInfo(UsageError, "bad environment variable of the boards", "Give a number in the stated range."),

@@ -1,0 +1,16 @@
+"""Compile options: one table, presets, parsing, digests (docs/options.md is generated from the table)."""
+
+from pfcomp.options.resolve import Options, OptionWarning, parse_assignments, preset_names, resolve
+from pfcomp.options.table import STAGES, TABLE, OptionInfo, Stage
+
+__all__ = [
+    "STAGES",
+    "TABLE",
+    "OptionInfo",
+    "OptionWarning",
+    "Options",
+    "Stage",
+    "parse_assignments",
+    "preset_names",
+    "resolve",
+]

@@ -1,0 +1,108 @@
+"""The table of compile options (mlsdk.md section 2.1): presets, flags, digests and the docs page come from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["trace", "onnx", "schedule", "simulate", "codegen"]
+Kind = Literal["choice", "real", "integer", "flag", "text", "file", "mapping"]
+
+STAGES: tuple[Stage, ...] = ("trace", "onnx", "schedule", "simulate", "codegen")
+
+
+@dataclass(frozen=True, slots=True)
+class OptionInfo:
+    """A row of the table.
+
+    `stages` are those whose key the value enters: they run again when it changes. Kind "file" takes the path of a
+    JSON file or its content; the content enters the key, never the path. Choices and ranges are checked; where
+    `lenient` is set an unknown choice only warns and the default is used, because other names exist in the SDK.
+    `environment` is the `CODEGEN_*` variable of `envs` that sets the option as well. A row that is not `used` is
+    accepted so that programs run unchanged, and has no effect in this version.
+    """
+
+    name: str
+    kind: Kind
+    default: object
+    meaning: str
+    stages: tuple[Stage, ...] = ()
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    lenient: bool = False
+    environment: str = ""
+    used: bool = True
+
+
+_ROWS = (
+    OptionInfo(
+        "float_dtype",
+        "choice",
+        "mixed",
+        "device precision of tensors that are float32 at compile time; `mixed` computes matrix products on half"
+        " operands and keeps everything else single",
+        stages=("onnx", "schedule"),
+        choices=("float", "double", "mixed", "half"),
+    ),
+    OptionInfo(
+        "layout_planner",
+        "choice",
+        "lpz",
+        "how layouts are chosen: one fixed form (`canonical`), or by cost over the graph (`lpz`, `anneal`)",
+        stages=("schedule",),
+        choices=("canonical", "lpz", "anneal"),
+        lenient=True,
+    ),
+    OptionInfo(
+        "scheduler",
+        "choice",
+        "reuse_consecutive",
+        "order, and which values stay in local memory between nodes",
+        stages=("schedule",),
+        choices=("always_from_dram", "reuse_consecutive", "spill_opt", "auto_recompute_sa"),
+        lenient=True,
+    ),
+    OptionInfo(
+        "sram_budget",
+        "real",
+        1.0,
+        "share of the local memories that the compiler may fill",
+        stages=("schedule",),
+        low=0.0,
+        high=1.0,
+    ),
+    OptionInfo(
+        "io_layouts",
+        "mapping",
+        {},
+        "forced device form of inputs and outputs by name: `<layout>` or `<dtype>/<layout>`; set by"
+        " `io_spec_constraints`",
+        stages=("schedule",),
+    ),
+    OptionInfo("layout_spec", "file", None, "forced layouts by operator and shape (a JSON list)", stages=("schedule",)),
+    OptionInfo(
+        "gemm_layout_spec", "file", None, "forced layouts of matrix products by weight (a JSON list)", ("schedule",)
+    ),
+    OptionInfo(
+        "simulation_mode",
+        "choice",
+        "default",
+        "how much of the program node simulation builds and counts",
+        stages=("simulate",),
+        choices=("fake", "default", "fast", "best", "full"),
+        lenient=True,
+    ),
+    OptionInfo(
+        "sa_expected_run_iters", "integer", 1, "runs over which annealing spreads one-time costs", ("schedule",), low=0
+    ),
+    OptionInfo("sa_steps", "integer", 0, "annealing steps", ("schedule",), low=0, environment="CODEGEN_SA_STEPS"),
+    OptionInfo(
+        "backprop", "flag", False, "derive the backward graph of a function that returns a loss", stages=("trace",)
+    ),
+    OptionInfo("num_threads", "integer", 1, "compiler threads; the result does not depend on it", low=-1),
+    OptionInfo("out_onnx", "text", "", "path that additionally receives the compiled ONNX"),
+    OptionInfo("envs", "mapping", {}, "`CODEGEN_*` variables of this compilation; those without an option are ignored"),
+)
+
+TABLE: dict[str, OptionInfo] = {row.name: row for row in _ROWS}
