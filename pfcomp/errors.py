@@ -145,6 +145,33 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0606": ErrorInfo(
         DeviceError, "device memory is full", "Drop proxies, invalidate contexts, or use smaller tensors."
     ),
+    "PF0607": ErrorInfo(
+        DeviceError, "a run on the device failed", "The message has the cause; the place is the function or transfer."
+    ),
+    "PF0608": ErrorInfo(UsageError, "two tensors with one name", "Give every tensor its own name (set_tensor_name)."),
+    "PF0609": ErrorInfo(
+        UsageError, "tensor without contents", "Register the tensor, or run a function that writes it, before use."
+    ),
+    "PF0610": ErrorInfo(UsageError, "input is not a tensor", "Pass a torch.Tensor or a TensorProxy."),
+    "PF0611": ErrorInfo(
+        UsageError, "tensor without a name", "Call set_tensor_name or set_tensor_name_in_module before register_*."
+    ),
+    "PF0612": ErrorInfo(UsageError, "tensor is not registered", "Call register_param or register_buffer first."),
+    "PF0613": ErrorInfo(
+        ArtifactError, "nothing to run in the folder", "Compile into it up to the stage that the message names."
+    ),
+    "PF0614": ErrorInfo(UsageError, "bad input or expectation", "Write NAME=WHAT with the names of the program."),
+    "PF0615": ErrorInfo(UsageError, "not a usable .npy file", "Write it with numpy.save: one array of numbers."),
+    "PF0616": ErrorInfo(
+        UsageError, "expectation of another size", "Give a reference with as many elements as the output."
+    ),
+    "PF0617": ErrorInfo(
+        UsageError, "arguments of another structure", "Call with the structure given to compile_automap."
+    ),
+    "PF0618": ErrorInfo(UsageError, "bad fill pattern", "Write a number from 0 to 2^64 - 1."),
+    "PF0619": ErrorInfo(UsageError, "device cannot run this", "Use a device that the message names."),
+    "PF0620": ErrorInfo(SourceError, "assembly breaks the chip's rules", "Correct the listed lines (isa.md 16, 17)."),
+    "PF0621": ErrorInfo(SourceError, "assembly is not text", "Give an assembly source file."),
     # 07 emulator
     # 08 command line and options
 }
