@@ -80,6 +80,23 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0201": ErrorInfo(
         SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"
     ),
+    "PF0202": ErrorInfo(
+        SourceError, "A layout or operand does not fit the shape", "give every axis digits whose sizes cover it"
+    ),
+    "PF0203": ErrorInfo(SourceError, "A subaxis has no values", "use sizes of 1 or more and strides of 0 or more"),
+    "PF0204": ErrorInfo(
+        SourceError, "A layout exceeds a level of the chip", "L2B and L1B have 8, MAB 16, PE 4, W 64/bits coordinates"
+    ),
+    "PF0205": ErrorInfo(
+        SourceError, "A layout puts two indices into one place", "choose strides so that the digits of a level nest"
+    ),
+    "PF0206": ErrorInfo(
+        SourceError, "B@ claims copies where there are none", "name only spatial coordinates that no digit uses"
+    ),
+    "PF0207": ErrorInfo(
+        SourceError, "Host data does not match the device tensor", "use the tensor's shape and one of the listed dtypes"
+    ),
+    "PF0208": ErrorInfo(SourceError, "An index lies outside its layout", "indices start at 0 and end below the size"),
     # 03 frontend, passes, pfvm
     "PF0301": ErrorInfo(SourceError, "an input or output name is empty", "give every tensor a non-empty key"),
     "PF0302": ErrorInfo(SourceError, "a name is used twice", "give inputs, outputs and states different names"),
