@@ -76,6 +76,9 @@ class ErrorInfo:
 # 06 runtime and devices, 07 emulator, 08 command line and options.
 ERRORS: dict[str, ErrorInfo] = {
     # 01 isa
+    "PF0101": ErrorInfo(
+        SourceError, "Assembly text has bad lines", "Correct the listed lines; docs/isa.md lists what is legal."
+    ),
     # 02 layout
     "PF0201": ErrorInfo(
         SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"
