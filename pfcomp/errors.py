@@ -130,6 +130,27 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0317": ErrorInfo(SourceError, "an input of a model run is missing or does not fit", "see the expected inputs"),
     "PF0318": ErrorInfo(DeviceError, "the reference executor failed", "see the chained exception"),
     # 04 ir, plan, kernels, simulate
+    "PF0401": ErrorInfo(
+        UnsupportedError,
+        "Operators without a kernel",
+        "Every node that cannot be compiled is listed with its source line; rewrite these lines, or run on pfvm:cpu.",
+    ),
+    "PF0402": ErrorInfo(UnsupportedError, "Unknown shape", "Compile with static shapes only."),
+    "PF0403": ErrorInfo(UnsupportedError, "NaN constant", "The chip has no NaN; replace the constant."),
+    "PF0404": ErrorInfo(
+        UnsupportedError,
+        "Values do not fit into local memory",
+        "Split the function, use fewer operands per operation, or raise the option sram_budget.",
+    ),
+    "PF0405": ErrorInfo(InternalError, "Two living values share a place", "Report the graph; this is a defect."),
+    "PF0406": ErrorInfo(
+        UnsupportedError,
+        "Forced layout cannot be met",
+        "Name an input or output, use a layout that the neighbouring values can share, or drop the constraint.",
+    ),
+    "PF0407": ErrorInfo(UnsupportedError, "No kernels for this float_dtype", 'Use float_dtype "float" or "mixed".'),
+    "PF0408": ErrorInfo(ArtifactError, "Damaged or foreign schedule file", "Compile again; the stage rewrites it."),
+    "PF0409": ErrorInfo(UnsupportedError, "Reserved name", "Rename the value: the suffix marks on-chip copies."),
     # 05 app and artifacts
     "PF0501": ErrorInfo(ArtifactError, "a file cannot be read", "check the name and the permissions"),
     "PF0502": ErrorInfo(UsageError, "a folder cannot be written", "choose another folder or make it writable"),

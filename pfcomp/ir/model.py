@@ -56,7 +56,11 @@ class MNValue:
 
 @dataclass(frozen=True, slots=True)
 class MNNode:
-    """An operation on named values; `source` is the user's line as `file.py:12`, "" if unknown."""
+    """An operation on named values; `source` is the user's line as `file.py:12`, "" if unknown.
+
+    A `Fused` node has a `body` of element-wise nodes in order: the body's values that are not among the node's outputs
+    exist only in registers, one vector (four long words per PE) at a time.
+    """
 
     name: str
     op: str
@@ -64,14 +68,20 @@ class MNNode:
     outputs: tuple[str, ...]
     attributes: tuple[tuple[str, int | float | str | tuple[int, ...]], ...] = ()
     source: str = ""
+    body: tuple[MNNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MNGraph:
-    """Nodes in execution order. `constants` names the DRAM values whose contents are part of the app."""
+    """Nodes in execution order.
+
+    `constants` names the DRAM values whose contents are part of the app; `immediates` maps one-element constants to
+    the bit pattern of their single-precision value: they live in the instruction stream.
+    """
 
     values: dict[str, MNValue]
     nodes: tuple[MNNode, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: tuple[str, ...] = ()
+    immediates: tuple[tuple[str, int], ...] = ()

@@ -1,0 +1,185 @@
+"""From a schedule to micro-operations: walks the regions, interleaves loads with the arithmetic that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pfcomp.ir.model import MNGraph, MNNode, MNValue
+from pfcomp.isa.model import Operand
+from pfcomp.isa.pack import Builder, MicroProgram
+from pfcomp.kernels import operands
+from pfcomp.kernels.elementwise import VectorEmitter, emit_vector
+from pfcomp.kernels.transfer import (
+    Download,
+    DramMove,
+    TransferContext,
+    Upload,
+    needs_gathering,
+    prepare_gathered,
+)
+from pfcomp.plan.axes import address_extents, address_strides
+from pfcomp.plan.blocks import Block
+from pfcomp.plan.model import Region, Schedule
+from pfcomp.plan.region import LOCAL
+
+TURNS = 8
+"""Loads that take turns at most: each needs room for its chunks in L2BM."""
+
+COMPUTE_PIECE = 64
+"""Addresses per turn where nothing is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The micro-operations of a program, and the DRAM accesses of its MVs in order of emission."""
+
+    micro: MicroProgram
+    moves: tuple[DramMove, ...]
+
+
+def emit(schedule: Schedule) -> Emitted:
+    """Emit all regions in order; the result has sequential meaning."""
+    builder = Builder()
+    context = TransferContext(builder)
+    for region in schedule.regions:
+        walk = RegionEmitter(schedule.graph, region, context)
+        walk.emit()
+    return Emitted(builder.finish(), tuple(context.log))
+
+
+class RegionEmitter:
+    """Emits one region: `once`, then `repeated` for every block, then `last`."""
+
+    def __init__(self, graph: MNGraph, region: Region, context: TransferContext) -> None:
+        self.graph, self.region, self.context = graph, region, context
+        self.immediates = dict(graph.immediates)
+
+    def emit(self) -> None:
+        stored = [self.graph.values[n.outputs[0]] for n in self.region.nodes if n.op == "Upload"]
+        if any(needs_gathering(value) for value in stored):
+            with self.context.builder.node("gather-index", op="Upload", source=""):
+                prepare_gathered(self.context.builder)
+        first = self.region.blocks[0]
+        self._phase(self.region.once, first)
+        for block in self.region.blocks:
+            self._phase(self.region.repeated, block)
+        self._phase(self.region.last, first)
+
+    def _phase(self, nodes: Iterable[MNNode], block: Block) -> None:
+        for turn in _turns(nodes, self.graph):
+            if turn[0].op == "Upload":
+                self._upload(turn[0], block)
+            else:
+                self._interleave(turn, block)
+
+    def _upload(self, node: MNNode, block: Block) -> None:
+        value, local = self.graph.values[node.outputs[0]], self.graph.values[node.inputs[0]]
+        low, high = block.part(value.shape, self.region.table)
+        transfer = Upload(self.context, value, local, (low, high), 1)
+        with self._attributed(node):
+            for address in range(low, high, transfer.piece):
+                transfer.emit(address, min(address + transfer.piece, high))
+            transfer.finish()
+
+    def _interleave(self, nodes: list[MNNode], block: Block) -> None:
+        """Run nodes of one shape side by side, a piece of each at a time."""
+        shape = self.graph.values[nodes[0].outputs[0]].shape
+        low, high = block.part(shape, self.region.table)
+        loads = {n.name: self._download(n, (low, high), nodes) for n in nodes if n.op == "Download"}
+        computes = {n.name: Elementwise(self, n, block) for n in nodes if n.op != "Download"}
+        piece = max((t.piece for t in loads.values()), default=COMPUTE_PIECE)
+        for address in range(low, high, piece):
+            for node in nodes:
+                with self._attributed(node):
+                    part = (address, min(address + piece, high))
+                    (loads[node.name] if node.name in loads else computes[node.name]).emit(*part)
+
+    def _download(self, node: MNNode, part: tuple[int, int], nodes: list[MNNode]) -> Download:
+        share = sum(n.op == "Download" for n in nodes)
+        value, local = self.graph.values[node.inputs[0]], self.graph.values[node.outputs[0]]
+        return Download(self.context, value, local, part, share)
+
+    def _attributed(self, node: MNNode):  # type: ignore[no-untyped-def]
+        return self.context.builder.node(node.name, op=node.op, source=node.source)
+
+
+def _turns(nodes: Iterable[MNNode], graph: MNGraph) -> Iterator[list[MNNode]]:
+    """Group neighbouring nodes of one shape, at most TURNS loads in each; uploads stay alone."""
+    turn: list[MNNode] = []
+    for node in nodes:
+        joins = (
+            bool(turn)
+            and node.op != "Upload"
+            and turn[0].op != "Upload"
+            and graph.values[node.outputs[0]].shape == graph.values[turn[0].outputs[0]].shape
+            and sum(n.op == "Download" for n in (*turn, node)) <= TURNS
+        )
+        if turn and not joins:
+            yield turn
+            turn = []
+        turn.append(node)
+    if turn:
+        yield turn
+
+
+class Elementwise:
+    """One element-wise node of a block: knows which address of each operand belongs to an address of the result."""
+
+    def __init__(self, walk: RegionEmitter, node: MNNode, block: Block) -> None:
+        self.node, self.block, self.region = node, block, walk.region
+        self.emitter = VectorEmitter(walk.context.builder)
+        values = walk.graph.values
+        self.shape = values[node.outputs[0]].shape
+        self.inputs = {name: values[name] for name in node.inputs if name in values}
+        self.outputs = {name: values[name] for name in node.outputs}
+        self.words = {name: walk.immediates[name] for name in node.inputs if name in walk.immediates}
+        self.maps = {name: self._map(value) for name, value in self.inputs.items()}
+
+    def _map(self, operand: MNValue) -> NDArray[np.int64] | None:
+        """Operand address for every result address (long words), None where they are the same."""
+        if operand.shape == self.shape:
+            return None
+        extents = address_extents(self.shape, self.region.table)
+        own = address_strides(address_extents(operand.shape, self.region.table))
+        missing = len(self.shape) - len(operand.shape)
+        index = np.zeros((1,) * len(extents), np.int64)
+        for k, n in enumerate(extents):
+            if k >= missing and operand.shape[k - missing] != 1:
+                along = np.arange(n).reshape((-1,) + (1,) * (len(extents) - 1 - k))
+                index = index + along * own[k - missing]
+        return np.broadcast_to(index, extents).reshape(-1)
+
+    def emit(self, low: int, high: int) -> None:
+        """Compute the result addresses `low`..`high`, absolute in the value."""
+        for address in range(low, high, 4):
+            count = min(4, high - address)
+            sources: dict[str, Operand | int] = {n: self._source(n, address, count) for n in self.inputs}
+            plain = {name.removesuffix(LOCAL): source for name, source in sources.items()}
+            targets = {n.removesuffix(LOCAL): self._aligned(v, address) for n, v in self.outputs.items()}
+            emit_vector(self.emitter, self.node_in_source_names, {**plain, **self.words}, targets)
+
+    @property
+    def node_in_source_names(self) -> MNNode:
+        """The node as its body names things: without the suffix of on-chip copies."""
+        node = self.node
+        if node.body:
+            return node
+        inputs = tuple(name.removesuffix(LOCAL) for name in node.inputs)
+        outputs = tuple(name.removesuffix(LOCAL) for name in node.outputs)
+        return MNNode(node.name, node.op, inputs, outputs, node.attributes, node.source)
+
+    def _source(self, name: str, address: int, count: int) -> Operand:
+        value, table = self.inputs[name], self.maps[name]
+        if table is None:
+            return self._aligned(value, address)
+        start = self.block.part(value.shape, self.region.table)[0]
+        base = (value.address or 0) - start
+        return operands.vector(value.location, [base + int(a) for a in table[address : address + count]])
+
+    def _aligned(self, value: MNValue, address: int) -> Operand:
+        start = self.block.part(value.shape, self.region.table)[0]
+        return operands.run(value.location, (value.address or 0) + address - start)

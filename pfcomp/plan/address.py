@@ -1,0 +1,77 @@
+"""Address planner for LM0 and LM1: values whose lifetimes overlap get disjoint ranges; an independent check follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pfcomp.errors import InternalError
+from pfcomp.ir.model import Location
+
+LM_SIZE = 2048
+"""Long words of LM0 and of LM1 in every PE (isa.md 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """A value that occupies `size` long words from position `birth` to position `death`, both included."""
+
+    name: str
+    size: int
+    birth: int
+    death: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a value lies: memory and first long word."""
+
+    location: Location
+    address: int
+
+
+def place(
+    lifetimes: Iterable[Lifetime],
+    wishes: Mapping[str, tuple[Location, ...]],
+    budget: int = LM_SIZE,
+) -> dict[str, Placement] | None:
+    """First fit in order of birth, in the first wished memory with room; None if a value fits nowhere."""
+    placed: dict[str, tuple[Lifetime, Placement]] = {}
+    for life in sorted(lifetimes, key=lambda v: (v.birth, -v.size, v.name)):
+        for location in wishes[life.name]:
+            taken = [(p.address, other.size) for other, p in placed.values() if p.location is location and _meet(other, life)]
+            address = _first_gap(taken, life.size, budget)
+            if address is not None:
+                placed[life.name] = (life, Placement(location, address))
+                break
+        else:
+            return None
+    return {name: placement for name, (_, placement) in placed.items()}
+
+
+def _meet(a: Lifetime, b: Lifetime) -> bool:
+    return a.birth <= b.death and b.birth <= a.death
+
+
+def _first_gap(taken: list[tuple[int, int]], size: int, budget: int) -> int | None:
+    address = 0
+    for start, length in sorted(taken):
+        if address + size <= start:
+            break
+        address = max(address, start + length)
+    return address if address + size <= budget else None
+
+
+def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], budget: int = LM_SIZE) -> None:
+    """Check by brute force, long word by long word, that no two living values share a place; InternalError PF0405."""
+    owner: dict[tuple[Location, int], list[Lifetime]] = {}
+    for life in lifetimes:
+        at = placements[life.name]
+        if at.address < 0 or at.address + life.size > budget:
+            raise InternalError("PF0405", f"{life.name} at {at.location}[{at.address}] does not lie inside the memory")
+        for word in range(at.address, at.address + life.size):
+            others = owner.setdefault((at.location, word), [])
+            clash = next((o for o in others if _meet(o, life)), None)
+            if clash is not None:
+                raise InternalError("PF0405", f"{life.name} and {clash.name} share {at.location}[{word}]")
+            others.append(life)

@@ -1,0 +1,35 @@
+"""DRAM addresses of an app as it is linked: inputs, then outputs, then constants, in long words per group.
+
+The runtime moves every value elsewhere by relocation; the order and the reservations stay the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pfcomp.ir.model import MNValue
+
+UNIT = 16
+"""Long words in one DRAM access; every range begins and ends on a multiple (backend-movement.md 2.1)."""
+
+STORE = 64
+"""Long words that one store moves at least: a written value keeps the space up to the next multiple free."""
+
+
+def reserved(size: int, *, written: bool) -> int:
+    """Long words per group that a value of `size` keeps for itself."""
+    return -(-size // STORE) * STORE if written else -(-size // UNIT) * UNIT
+
+
+def assign(read: Iterable[MNValue], written: Iterable[MNValue], constants: Iterable[MNValue]) -> list[MNValue]:
+    """The values with addresses, in the order given; large values begin on a multiple of 64."""
+    placed: list[MNValue] = []
+    address = 0
+    for group, is_written in ((read, False), (written, True), (constants, False)):
+        for value in group:
+            if value.size >= STORE:
+                address = -(-address // STORE) * STORE
+            placed.append(replace(value, address=address))
+            address += reserved(value.size, written=is_written)
+    return placed

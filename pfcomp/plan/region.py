@@ -1,0 +1,175 @@
+"""From a component to a region: moves between DRAM and LM, time slices, memories and addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import MNNode
+from pfcomp.layout.image import ImageSpec
+from pfcomp.plan import address, location
+from pfcomp.plan.axes import AxisTable, layout_of
+from pfcomp.plan.blocks import Block, cuts, is_cut, region_extents
+from pfcomp.plan.model import Region
+
+LOCAL = "@LM"
+"""Suffix of the on-chip copy of a value."""
+
+VECTOR = 4
+"""Addresses that one step processes: sizes in LM are rounded up to it so that a last, partial vector has room."""
+
+GATHERED = 16
+"""Addresses that one step stores of a value that all PEs of a MAB hold alike."""
+
+ROW = 64
+"""Long words in an indivisible piece of an L2BM transfer: cuts of a value in DRAM fall on multiples of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionInput:
+    """What the planner needs to know of a region: nodes, shapes of its tensors, and which of them lie in DRAM.
+
+    Names without a shape here are immediates.
+    """
+
+    nodes: tuple[MNNode, ...]
+    shapes: dict[str, tuple[int, ...]]
+    loaded: tuple[str, ...]
+    stored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRegion:
+    """The region and, for each on-chip value, its memory, address and size in long words."""
+
+    region: Region
+    placements: dict[str, address.Placement]
+    sizes: dict[str, int]
+
+
+def plan_region(source: RegionInput, table: AxisTable, sizes: tuple[int, ...], budget: int) -> PlannedRegion:
+    """Cut as coarsely as LM allows; raises UnsupportedError PF0404 where even the finest cut does not fit."""
+    for blocks in cuts(region_extents(sizes, table)):
+        if not _cuts_on_rows(source, table, blocks):
+            continue
+        planned = _try(source, table, blocks, budget)
+        if planned is not None:
+            return planned
+    names = ", ".join(source.loaded + source.stored)
+    raise UnsupportedError(
+        "PF0404",
+        f"the values {names} do not fit into local memory at once, not even in slices",
+        hint="split the function, or raise the option sram_budget",
+    )
+
+
+def _cuts_on_rows(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> bool:
+    """True if every part of every value in DRAM begins at a multiple of 64 long words of its image."""
+    for name in dict.fromkeys(source.loaded + source.stored):
+        shape = source.shapes[name]
+        per_address = words_per_address(shape, table)
+        if any(block.part(shape, table)[0] * per_address % ROW for block in blocks):
+            return False
+    return True
+
+
+def words_per_address(shape: tuple[int, ...], table: AxisTable) -> int:
+    """Long words of L1BM that one address of a value takes: one for each MAB and PE that the image stores."""
+    spec = ImageSpec.of(layout_of(shape, table), shape, 32)
+    return spec.mab_count * spec.pe_count
+
+
+def _try(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], budget: int) -> PlannedRegion | None:
+    region = _order(source, table, blocks)
+    pinned = frozenset(name + LOCAL for name in source.stored if words_per_address(source.shapes[name], table) == 1)
+    sizes = _sizes(source, table, blocks, pinned)
+    lifetimes = _lifetimes(region, sizes)
+    wishes = location.choose(region.nodes, sizes, pinned)
+    placements = address.place(lifetimes, wishes, budget)
+    if placements is None:
+        return None
+    address.verify(lifetimes, placements, budget)
+    return PlannedRegion(region, placements, sizes)
+
+
+def _sizes(
+    source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], gathered: frozenset[str]
+) -> dict[str, int]:
+    """Long words per PE of every on-chip value, in order of first appearance."""
+    names = dict.fromkeys(name + LOCAL for name in source.loaded)
+    names.update(dict.fromkeys(name + LOCAL for node in source.nodes for name in node.outputs))
+    sizes: dict[str, int] = {}
+    for name in names:
+        parts = (block.part(source.shapes[name.removesuffix(LOCAL)], table) for block in blocks)
+        longest = max(high - low for low, high in parts)
+        unit = GATHERED if name in gathered else VECTOR
+        sizes[name] = -(-longest // unit) * unit
+    return sizes
+
+
+def _order(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> Region:
+    """Downloads just before their first reader, small values first; uploads last."""
+    fixed = {name for name, shape in source.shapes.items() if len(blocks) > 1 and not is_cut(shape, table, blocks)}
+    once: list[MNNode] = []
+    repeated: list[MNNode] = []
+    loaded: set[str] = set()
+    for node in _small_first(source.nodes, source.shapes):
+        for name in node.inputs:
+            if name in source.loaded and name not in loaded:
+                loaded.add(name)
+                (once if name in fixed else repeated).append(_move("Download", name, name, name + LOCAL))
+        (once if set(node.outputs) <= fixed else repeated).append(_localised(node, source.shapes))
+    stores = [_move("Upload", name, name + LOCAL, name) for name in source.stored]
+    last = [s for s in stores if s.outputs[0] in fixed]
+    repeated += [s for s in stores if s.outputs[0] not in fixed]
+    return Region(table, blocks, tuple(once), tuple(repeated), tuple(last))
+
+
+def _small_first(nodes: tuple[MNNode, ...], shapes: dict[str, tuple[int, ...]]) -> list[MNNode]:
+    """A topological order that runs nodes of small shapes early, so that the long ones stand together."""
+    made = {name: node for node in nodes for name in node.outputs}
+    left = list(nodes)
+    done: set[str] = set()
+    order: list[MNNode] = []
+    while left:
+        ready = [n for n in left if all(name in done or name not in made for name in n.inputs)]
+        node = min(ready, key=lambda n: prod(shapes[n.outputs[0]]))
+        left.remove(node)
+        done.update(node.outputs)
+        order.append(node)
+    return order
+
+
+def _move(op: str, name: str, source: str, target: str) -> MNNode:
+    return MNNode(f"{op}:{name}", op, (source,), (target,))
+
+
+def _localised(node: MNNode, shapes: dict[str, tuple[int, ...]]) -> MNNode:
+    """The node on on-chip values; immediates keep their names, and a body the names of the source graph."""
+
+    def local(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name + LOCAL if name in shapes else name for name in names)
+
+    return replace(node, inputs=local(node.inputs), outputs=local(node.outputs))
+
+
+def _lifetimes(region: Region, sizes: dict[str, int]) -> list[address.Lifetime]:
+    """Positions count nodes; what is made once and read by repeated nodes lives until the last block is done."""
+    nodes = region.nodes
+    loop = range(len(region.once), len(region.once) + len(region.repeated))
+    born: dict[str, int] = {}
+    dies: dict[str, int] = {}
+    for position, node in enumerate(nodes):
+        for name in node.outputs:
+            if name in sizes:
+                born[name] = position
+                dies[name] = position
+        for name in node.inputs:
+            if name in sizes:
+                dies[name] = position
+    for name, birth in born.items():
+        if birth < loop.start and dies[name] in loop:
+            dies[name] = loop.stop - 1
+    return [address.Lifetime(name, size, born[name], dies[name]) for name, size in sizes.items()]
+

@@ -1,0 +1,130 @@
+"""The compiled ONNX as the planner sees it: static shapes, nodes in order, constants with their contents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import MNNode
+from pfcomp.kernels.table import ELEMENTWISE
+
+if TYPE_CHECKING:
+    import onnx_ir
+
+SOURCE_KEY = "pfcomp.source"
+MAX_RANK = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Name, static shape and ONNX element type name (FLOAT, INT64, ...) of a value."""
+
+    name: str
+    shape: tuple[int, ...]
+    element: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGraph:
+    """Tensors by name, nodes in topological order, graph inputs and outputs in order, contents of constants."""
+
+    tensors: dict[str, Tensor]
+    nodes: tuple[MNNode, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Offender:
+    """A node that cannot be compiled: why, and on which line of the user's program it stands."""
+
+    op: str
+    node: str
+    reason: str
+    source: str
+
+
+def read_model(model: onnx_ir.Model) -> SourceGraph:
+    """Take the graph of `model`; raises UnsupportedError PF0401 that lists every node that cannot be compiled."""
+    graph = model.graph
+    values = [*graph.inputs, *graph.initializers.values(), *(o for n in graph for o in n.outputs)]
+    tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values}
+    nodes = tuple(_node(n) for n in graph)
+    offenders = find_offenders(nodes, tensors)
+    if offenders:
+        raise UnsupportedError("PF0401", describe(offenders), hint="supported: " + " ".join(ELEMENTWISE))
+    inputs = tuple(v.name for v in graph.inputs)
+    constants = {
+        name: np.asarray(value.const_value.numpy(), dtype=np.float32)
+        for name, value in graph.initializers.items()
+        if name not in inputs
+    }
+    _refuse_nan(constants)
+    return SourceGraph(tensors, nodes, inputs, tuple(v.name for v in graph.outputs), constants)
+
+
+def _shape(value: onnx_ir.Value) -> tuple[int, ...]:
+    if value.shape is None or not value.shape.is_static():
+        raise UnsupportedError(
+            "PF0402", f"value {value.name!r} has no static shape", hint="shapes must be known when compiling"
+        )
+    return tuple(int(d) for d in value.shape)
+
+
+def _element(value: onnx_ir.Value) -> str:
+    return value.dtype.name if value.dtype is not None else "UNDEFINED"
+
+
+def _node(node: onnx_ir.Node) -> MNNode:
+    inputs = tuple(v.name if v is not None else "" for v in node.inputs)
+    outputs = tuple(v.name for v in node.outputs)
+    return MNNode(
+        name=node.name or outputs[0],
+        op=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
+        inputs=inputs,
+        outputs=outputs,
+        source=node.metadata_props.get(SOURCE_KEY, ""),
+    )
+
+
+def find_offenders(nodes: tuple[MNNode, ...], tensors: dict[str, Tensor]) -> tuple[Offender, ...]:
+    """All nodes without a kernel, in graph order, each with its first reason."""
+    found = ((node, _reason(node, tensors)) for node in nodes)
+    return tuple(Offender(n.op, n.name, reason, n.source) for n, reason in found if reason)
+
+
+def _reason(node: MNNode, tensors: dict[str, Tensor]) -> str:
+    if node.op not in ELEMENTWISE:
+        return "no kernel"
+    shapes = [tensors[name] for name in (*node.inputs, *node.outputs) if name]
+    wrong = sorted({t.element for t in shapes if t.element != "FLOAT"})
+    if wrong:
+        return f"element type {', '.join(wrong)}, only FLOAT"
+    if any(len(t.shape) > MAX_RANK for t in shapes):
+        return f"rank over {MAX_RANK}"
+    if any(0 in t.shape for t in shapes):
+        return "a tensor without elements"
+    return ""
+
+
+def describe(offenders: tuple[Offender, ...]) -> str:
+    """One line: each operator and reason with its count, nodes and source lines, most frequent first."""
+    groups = Counter((o.op, o.reason) for o in offenders)
+    parts = []
+    for (op, reason), count in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
+        same = [o for o in offenders if (o.op, o.reason) == (op, reason)]
+        places = sorted({o.source for o in same if o.source}) or [o.node for o in same]
+        parts.append(f"{op} x{count} ({reason}) at {', '.join(places)}")
+    return f"{len(offenders)} of the graph's nodes cannot be compiled: " + "; ".join(parts)
+
+
+def _refuse_nan(constants: dict[str, NDArray[np.float32]]) -> None:
+    bad = [name for name, array in constants.items() if np.isnan(array).any()]
+    if bad:
+        raise UnsupportedError("PF0403", f"constants hold NaN: {', '.join(bad)}", hint="the chip has no NaN")
