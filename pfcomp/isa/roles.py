@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .model import Op, Operand, Place, Unit
 from .printer import format_operand
-from .tables import MATRIX_SHAPES, MREAD_WIDTHS, OPS
+from .tables import MATRIX_SHAPES, MREAD_WIDTHS, OPS, Mnemonic, spell_head
 from .tables_forms import Direction, Form, OpInfo, Slot
 from .tables_places import FORWARDS, IDS, MATRICES, PE_MEMORIES, PLACES, WIDTH_NAMES
 
@@ -42,17 +42,21 @@ def unit_of(info: OpInfo, sources: tuple[Operand, ...]) -> Unit:
     return info.unit
 
 
+def _name(op: Op) -> str:
+    return spell_head(Mnemonic(OPS[op.name], op.precision, op.unsigned, op.half_select, op.narrow, op.reduction))
+
+
 def role_errors(op: Op) -> tuple[str, ...]:
     """Everything about the operands and modifiers that the operation does not accept; empty if all is well."""
     info, form = OPS[op.name], form_of(op)
     found: list[str] = []
     if len(op.sources) != len(form.sources):
-        return (f"{op.name} takes {_count(len(form.sources), 'source')}, found {len(op.sources)}",)
+        return (f"{_name(op)} takes {_count(len(form.sources), 'source')}, found {len(op.sources)}",)
     for slot, operand in zip(form.sources, op.sources, strict=True):
         found += _slot_errors(op, slot, operand)
     found += _destination_errors(op, form)
     if op.zero_flush is not None and not (info.zero_flush and form.direction in (Direction.PE, Direction.DOWN)):
-        found.append(f"{op.name} takes no zero-flush mask here")
+        found.append(f"{_name(op)} takes no zero-flush mask here")
     found += _matrix_errors(op)
     return tuple(found)
 
@@ -63,39 +67,56 @@ def _count(number: int, noun: str) -> str:
 
 def _destination_errors(op: Op, form: Form) -> list[str]:
     if form.destination is None:
-        return [f"{op.name} takes no operands"] if op.destinations else []
+        return [f"{_name(op)} takes no operands"] if op.destinations else []
     if not op.destinations:
         free = Place.NOWRITE in form.destination.places
-        return [f"{op.name} needs a destination" + ("; write $nowrite for none" if free else "")]
+        return [f"{_name(op)} needs a destination" + ("; write $nowrite for none" if free else "")]
     if len(op.destinations) > form.most:
-        return [f"{op.name} takes at most {_count(form.most, 'destination')}, found {len(op.destinations)}"]
+        return [f"{_name(op)} takes at most {_count(form.most, 'destination')}, found {len(op.destinations)}"]
     return [text for operand in op.destinations for text in _slot_errors(op, form.destination, operand)]
 
 
+def _plain(slot: Slot, operand: Operand) -> bool:
+    """True for the common operand that needs no closer look: legal place, no modifiers."""
+    return (
+        operand.place in slot.places
+        and not operand.negate
+        and not operand.suffix
+        and operand.mask is None
+        and operand.l2b is None
+        and operand.group is None
+        and slot.row is None
+        and not slot.widths
+        and not slot.l2b
+    )
+
+
 def _slot_errors(op: Op, slot: Slot, operand: Operand) -> list[str]:
+    if _plain(slot, operand):
+        return []
     shown = format_operand(operand)
     if operand.place not in slot.places:
-        return [f"{shown} cannot be the {slot.name} of {op.name}; legal: {describe_places(slot.places)}"]
+        return [f"{shown} cannot be the {slot.name} of {_name(op)}; legal: {describe_places(slot.places)}"]
     found: list[str] = []
     if operand.negate and not slot.negate:
-        found.append(f"{shown}: the {slot.name} of {op.name} cannot be negated")
+        found.append(f"{shown}: the {slot.name} of {_name(op)} cannot be negated")
     if not slot.allows_suffix(operand.suffix, (op.reduction or op.precision)[:1]):
-        found.append(f"{shown}: the suffix {operand.suffix} is not possible on the {slot.name} of {op.name}")
+        found.append(f"{shown}: the suffix {operand.suffix} is not possible on the {slot.name} of {_name(op)}")
     if operand.mask is not None and (not slot.mask or operand.place is Place.NOWRITE):
         found.append(f"{shown}: a write mask is possible on written memories only")
     if slot.row is not None and slot.row != (operand.address is not None):
-        found.append(f"{shown}: {op.name} takes the matrix " + ("with a row" if slot.row else "without a row"))
+        found.append(f"{shown}: {_name(op)} takes the matrix " + ("with a row" if slot.row else "without a row"))
     if (
         slot.widths
         and operand.place in (MATRICES | {Place.L1BM, Place.TURNAROUND})
         and operand.width not in slot.widths
     ):
         allowed = " or ".join(WIDTH_NAMES[w] for w in slot.widths)
-        found.append(f"{shown}: the {slot.name} of {op.name} must be a {allowed}")
+        found.append(f"{shown}: the {slot.name} of {_name(op)} must be a {allowed}")
     if slot.l2b and (operand.l2b is None or operand.group is not None):
-        found.append(f"{shown}: {op.name} needs the L2B of its source as @.0 or @.1")
+        found.append(f"{shown}: {_name(op)} needs the L2B of its source as @.0 or @.1")
     if not slot.l2b and (operand.l2b is not None or operand.group is not None):
-        found.append(f"{shown}: {op.name} works in every group at once; leave out @...")
+        found.append(f"{shown}: {_name(op)} works in every group at once; leave out @...")
     return found
 
 
@@ -109,7 +130,7 @@ def _matrix_errors(op: Op) -> list[str]:
         return []
     allowed = " or ".join(WIDTH_NAMES[w] for w in widths)
     return [
-        f"{format_operand(row)}: {op.precision}{op.name} takes matrix rows as {allowed}"
+        f"{format_operand(row)}: {_name(op)} takes matrix rows as {allowed}"
         for row in rows
         if row.place in MATRICES and row.width not in widths
     ]
