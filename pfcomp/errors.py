@@ -163,6 +163,7 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0514": ErrorInfo(ArtifactError, "an app's content contradicts itself", "compile the program again"),
     "PF0515": ErrorInfo(ArtifactError, "an app's program breaks the rules of the chip", "compile the program again"),
     "PF0516": ErrorInfo(UsageError, "an app cannot be placed at these addresses", "give multiples of 16 long words"),
+    "PF0517": ErrorInfo(UnsupportedError, "an app would be larger than 2 GiB", "make large constants inputs"),
     "PF0520": ErrorInfo(ArtifactError, "a folder is not a codegen_dir", "compile something into it first"),
     "PF0521": ErrorInfo(ArtifactError, "a manifest is damaged", "delete the folder and compile again"),
     "PF0522": ErrorInfo(
