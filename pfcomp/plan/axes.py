@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from pfcomp.layout import Broadcast, Layout, Level, Subaxis
+from pfcomp.layout import Broadcast, Layout, Level, Subaxis, used_bits, with_broadcast
 
-COPY_ORDER = (Level.W, Level.PE, Level.MAB, Level.L1B, Level.L2B)
 OUTER_LEVELS = (Level.L2B, Level.L1B, Level.MAB)
 LEVEL_BITS = {Level.L2B: 3, Level.L1B: 3, Level.MAB: 4, Level.PE: 2, Level.W: 1}
 """Bits per level for 32-bit elements (two in a long word)."""
@@ -55,36 +54,14 @@ def layout_of(shape: tuple[int, ...], table: AxisTable) -> Layout:
         digits = table[len(shape) - 1 - k]
         here = Subaxis(extents[k], Level.ADDR, strides[k])
         axes.append(() if n == 1 else (*digits.outer, here, *digits.inner))
-    return Layout(tuple(axes), copies_of(tuple(axes)))
+    return _with_copies(Layout(tuple(axes)))
 
 
-def copies_of(axes: tuple[tuple[Subaxis, ...], ...]) -> tuple[Broadcast, ...]:
-    """The `B@[...]` entries of the coordinate bits that no digit uses."""
-    entries: list[Broadcast] = []
-    for level in COPY_ORDER:
-        bits = LEVEL_BITS[level]
-        used = sum((d.size - 1) * d.stride for axis in axes for d in axis if d.level is level)
-        if used == 0:
-            entries.append(Broadcast(level))
-        else:
-            entries.extend(Broadcast(level, 1 << n, 1 << low) for low, n in _free_runs(used, bits))
-    return tuple(entries)
-
-
-def _free_runs(used: int, bits: int) -> list[tuple[int, int]]:
-    """(lowest bit, length) of every run of zero bits of `used`, highest first."""
-    runs: list[tuple[int, int]] = []
-    low = 0
-    while low < bits:
-        if used >> low & 1:
-            low += 1
-            continue
-        high = low
-        while high < bits and not used >> high & 1:
-            high += 1
-        runs.append((low, high - low))
-        low = high
-    return runs[::-1]
+def _with_copies(layout: Layout) -> Layout:
+    """The layout with `B@[...]` for all coordinate bits that no digit uses, W first, for 32-bit elements."""
+    named = with_broadcast(layout, (Level.PE, Level.MAB, Level.L1B, Level.L2B))
+    word = () if used_bits(layout, Level.W) else (Broadcast(Level.W),)
+    return Layout(layout.axes, word + named.broadcast)
 
 
 def table_of(layout: Layout) -> AxisTable:
