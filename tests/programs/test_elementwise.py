@@ -1,0 +1,107 @@
+"""Whole element-wise programs on the emulator against the chip's documented rules and against PyTorch's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.programs.harness import Op, compile_model, model, reference, run_app
+
+OPS = {"Add": 2, "Sub": 2, "Mul": 2, "Max": 2, "Min": 2, "Neg": 1, "Abs": 1, "Relu": 1, "Identity": 1}
+
+
+def arrays(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Normal numbers of mixed sizes, with zeros and exact small integers among them."""
+    wide = rng.standard_normal(shape) * np.exp2(rng.integers(-12, 12, shape))
+    small = rng.integers(-4, 5, shape)
+    return np.where(rng.random(shape) < 0.25, small, wide).astype(np.float32)
+
+
+def check(directory: Path, ops: list[Op], inputs: dict, outputs: list[str], constants: dict, **options: object) -> None:
+    """Compile, run and compare with the reference, bit for bit up to the sign of zero."""
+    shapes = {name: a.shape for name, a in inputs.items()}
+    app = compile_model(directory, model(ops, shapes, outputs, constants), options)
+    got = run_app(app, inputs)
+    want = reference(ops, {**inputs, **constants}, outputs)
+    for name in outputs:
+        np.testing.assert_array_equal(got[name], want[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(), (1,), (7,), (3, 4), (3, 1), (1, 1, 1), (5, 7, 9), (128, 130), (2, 3, 2, 5, 2, 3), (1000003,), (600, 601)],
+    ids=str,
+)
+def test_add_of_any_shape(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    inputs = {"x": arrays(rng, shape), "y": arrays(rng, shape)}
+    check(tmp_path, [Op("Add", ("x", "y"), "out")], inputs, ["out"], {})
+
+
+BROADCASTS = [
+    ((3, 4), (4,)),
+    ((3, 4), (3, 1)),
+    ((3, 1), (1, 4)),
+    ((5, 1, 7), (6, 1)),
+    ((200, 300), (300,)),
+    ((200, 300), (200, 1)),
+    ((1, 4096), (512, 1)),
+    ((33, 1, 65), (1, 20, 1)),
+    ((3, 4), ()),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), BROADCASTS, ids=str)
+@pytest.mark.parametrize("planner", ["lpz", "canonical"])
+def test_broadcasting(tmp_path: Path, left: tuple[int, ...], right: tuple[int, ...], planner: str) -> None:
+    rng = np.random.default_rng(2)
+    inputs = {"x": arrays(rng, left), "y": arrays(rng, right)}
+    ops = [Op("Sub", ("x", "y"), "d"), Op("Mul", ("y", "d"), "p"), Op("Neg", ("y",), "q")]
+    check(tmp_path, ops, inputs, ["d", "p", "q"], {}, layout_planner=planner)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[Op], dict[str, tuple[int, ...]], list[str], dict[str, tuple[int, ...]]]:
+    """A random element-wise graph: operations, input shapes, outputs, constant shapes."""
+    full = tuple(draw(st.lists(st.integers(1, 9), max_size=4)))
+
+    def shape() -> tuple[int, ...]:
+        cut = draw(st.integers(0, len(full)))
+        return tuple(n if draw(st.booleans()) else 1 for n in full[cut:])
+
+    inputs = {f"i{k}": shape() for k in range(draw(st.integers(1, 3)))}
+    constants = {f"c{k}": shape() for k in range(draw(st.integers(0, 2)))}
+    names = [*inputs, *constants]
+    ops = []
+    for k in range(draw(st.integers(1, 12))):
+        kind = draw(st.sampled_from(sorted(OPS)))
+        operands = [draw(st.sampled_from(names)) for _ in range(OPS[kind])]
+        if all(name in constants for name in operands):
+            operands[0] = "i0"
+        ops.append(Op(kind, operands, f"v{k}"))
+        names.append(f"v{k}")
+    results = [op.output for op in ops]
+    outputs = draw(st.lists(st.sampled_from(results), min_size=1, max_size=3, unique=True))
+    return ops, inputs, outputs, constants
+
+
+@settings(max_examples=30)
+@given(graphs(), st.integers(0, 2**32 - 1), st.sampled_from(["reuse_consecutive", "always_from_dram"]))
+def test_random_graphs(tmp_path_factory: pytest.TempPathFactory, graph: tuple, seed: int, scheduler: str) -> None:
+    ops, inputs, outputs, constants = graph
+    rng = np.random.default_rng(seed)
+    values = {n: arrays(rng, s) for n, s in inputs.items()}
+    fixed = {n: arrays(rng, s) for n, s in constants.items()}
+    check(tmp_path_factory.mktemp("graph"), ops, values, outputs, fixed, scheduler=scheduler)
+
+
+def test_values_larger_than_local_memory_are_cut(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    inputs = {"x": arrays(rng, (512, 300)), "y": arrays(rng, (512, 300)), "row": arrays(rng, (300,))}
+    ops = [Op("Add", ("x", "y"), "a"), Op("Max", ("a", "row"), "b"), Op("Neg", ("row",), "c")]
+    app_options = {"sram_budget": 0.01}
+    check(tmp_path, ops, inputs, ["b", "c"], {}, **app_options)
