@@ -79,6 +79,13 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0101": ErrorInfo(
         SourceError, "Assembly text has bad lines", "Correct the listed lines; docs/isa.md lists what is legal."
     ),
+    "PF0102": ErrorInfo(
+        SourceError, "A program does not fit the binary form", "Use addresses, sizes and counts that the chip has."
+    ),
+    "PF0103": ErrorInfo(
+        ArtifactError, "Not a GPFNBin program of this version", "Compile the program again with this version of pfcomp."
+    ),
+    "PF0104": ErrorInfo(ArtifactError, "A GPFNBin program is damaged", "Compile the program again or copy it anew."),
     # 02 layout
     "PF0201": ErrorInfo(
         SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"
@@ -129,6 +136,7 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0316": ErrorInfo(SourceError, "an ONNX model has dynamic shapes", "export it with fixed shapes"),
     "PF0317": ErrorInfo(SourceError, "an input of a model run is missing or does not fit", "see the expected inputs"),
     "PF0318": ErrorInfo(DeviceError, "the reference executor failed", "see the chained exception"),
+    "PF0319": ErrorInfo(InternalError, "a pass broke its contract", "report it with the model"),
     # 04 ir, plan, kernels, simulate
     "PF0401": ErrorInfo(
         UnsupportedError,

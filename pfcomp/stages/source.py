@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pfcomp.stages.pipeline import CompileResult, Event
+from pfcomp.stages.manifest import NAME as MANIFEST
+from pfcomp.stages.table import FILES
 
-MANIFEST = "manifest.json"
+if TYPE_CHECKING:
+    from pfcomp.stages.events import CompileResult, Event
 
 
 class ExecutionReached(BaseException):
@@ -81,8 +82,9 @@ class CompileOnly:
         used = set(self._places.values())
         target = next(p for p in _candidates(root / key.name) if p not in used)
         target.mkdir(parents=True, exist_ok=True)
-        for file in sorted(p for p in root.iterdir() if p.is_file()):
-            file.replace(target / file.name)
+        for name in (*FILES, MANIFEST):
+            if (root / name).exists():
+                (root / name).replace(target / name)
         self._places[key] = target
         self.results[:] = [r.moved(target) if r.directory == root else r for r in self.results]
 
