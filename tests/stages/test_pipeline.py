@@ -126,7 +126,7 @@ def test_a_failing_stage_leaves_no_record_of_itself(tmp_path, build):
         compile_function(function, {"x": 1}, tmp_path, {"float_dtype": "half"}, tables=tables, observer=events.append)
     assert [(e.kind, e.stage) for e in events][-2:] == [("started", "schedule"), ("failed", "schedule")]
     assert "schedule" not in manifests.load(tmp_path).records
-    with pytest.raises(ArtifactError, match="PF0523"):
+    with pytest.raises(ArtifactError, match=r"PF0523"):
         manifests.require(tmp_path, "schedule")
 
 
@@ -202,7 +202,7 @@ def test_compiling_anew_takes_over_an_old_version_but_not_another_schema(tmp_pat
     path.write_text("{")
     assert build(tmp_path) == list(STAGES)
     path.write_text(json.dumps(content | {"schema": 2}))
-    with pytest.raises(ArtifactError, match="PF0522.*schema 2"):
+    with pytest.raises(ArtifactError, match=r"PF0522.*schema 2"):
         build(tmp_path)
 
 
@@ -213,9 +213,9 @@ def test_a_changed_compiler_runs_everything_again(tmp_path, build, monkeypatch):
 
 
 def test_no_codegen_dir(tmp_path):
-    with pytest.raises(ArtifactError, match="PF0520.*no manifest.json"):
+    with pytest.raises(ArtifactError, match=r"PF0520.*no manifest.json"):
         run_stages(tmp_path)
-    with pytest.raises(ArtifactError, match="PF0520.*no such folder"):
+    with pytest.raises(ArtifactError, match=r"PF0520.*no such folder"):
         run_stages(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
 
@@ -236,12 +236,12 @@ def test_an_unwritable_folder_is_named(tmp_path):
 
 def test_a_read_only_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)  # the tests may run as root, whom no mode stops
-    with pytest.raises(UsageError, match="PF0502.*Permission denied"):
+    with pytest.raises(UsageError, match=r"PF0502.*Permission denied"):
         compile_function(function, {"x": 1}, tmp_path, tables=fake_tables())
 
 
 def test_a_folder_in_use_gives_up_in_time(tmp_path):
-    with locked(tmp_path), pytest.raises(UsageError, match="PF0524.*another process"), locked(tmp_path, 0.05):
+    with locked(tmp_path), pytest.raises(UsageError, match=r"PF0524.*another process"), locked(tmp_path, 0.05):
         pytest.fail("two holders of one lock")
 
 
