@@ -224,4 +224,13 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0621": ErrorInfo(SourceError, "assembly is not text", "Give an assembly source file."),
     # 07 emulator
     # 08 command line and options
+    "PF0801": ErrorInfo(UsageError, "a command line is wrong", "see --help"),
+    "PF0802": ErrorInfo(UsageError, "an option has a value that is not allowed", "see `pfcomp options`"),
+    "PF0803": ErrorInfo(UsageError, "an option file is missing or malformed", "see docs/options.md"),
+    "PF0804": ErrorInfo(SourceError, "a source cannot be read", "give a .onnx file, file.py:function or a script"),
+    "PF0805": ErrorInfo(SourceError, "a script failed", "run it with --debug to see the traceback"),
+    "PF0806": ErrorInfo(SourceError, "a script compiled nothing", "call Context.compile in it"),
+    "PF0807": ErrorInfo(SourceError, "a function is not in its file", "check the name after the colon"),
+    "PF0808": ErrorInfo(UsageError, "a sample is not understood", "write --sample x=float32[3,4]"),
+    "PF0890": ErrorInfo(InternalError, "the program failed unexpectedly", "report it with the output of --debug"),
 }
