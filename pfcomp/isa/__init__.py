@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from .bindecode import decode
+from .binencode import encode
 from .parser import parse, parse_lines, parse_op, parse_operand, parse_statement
 from .printer import format_op, format_operand, format_statement, print_program
 from .problems import AsmError, Problem
-from .roles import form_of, role_errors
+from .roles import form_of, op_errors, role_errors
 from .tables import MNEMONICS, OPS, PLACES, REDUCTIONS
 
 __all__ = [
-    "MNEMONICS", "OPS", "PLACES", "REDUCTIONS", "AsmError", "Problem", "form_of", "format_op", "format_operand",
-    "format_statement", "parse", "parse_lines", "parse_op", "parse_operand", "parse_statement", "print_program",
+    "MNEMONICS",
+    "OPS",
+    "PLACES",
+    "REDUCTIONS",
+    "AsmError",
+    "Problem",
+    "decode",
+    "encode",
+    "form_of",
+    "format_op",
+    "format_operand",
+    "format_statement",
+    "op_errors",
+    "parse",
+    "parse_lines",
+    "parse_op",
+    "parse_operand",
+    "parse_statement",
+    "print_program",
     "role_errors",
 ]  # fmt: skip

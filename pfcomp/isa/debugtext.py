@@ -20,7 +20,7 @@ _SUGAR = re.compile(r"(?:l[0-9a-fA-F]{16}|[iw][0-9a-fA-F]{8}|[sh][0-9a-fA-F]{4}|
 _PREFIXES = str.maketrans("", "", "liwsh")
 _DRAM_LINE = re.compile(r"r\s+([0-3])\s+([0-9a-fA-F]{9})\s+([0-9a-fA-F]{3})\s+([0-9a-fA-F]+)\Z")
 _HOST_LINE = re.compile(r"c(\s+[0-9a-zA-Z]+){7,8}\Z")
-_MASK_ORDER = "rstmnk"
+MASK_ORDER = "rstmnk"
 _WIDTHS: dict[str | None, int] = {None: 1, "l": 2, "ll": 4}
 
 
@@ -36,7 +36,7 @@ def parse_mask_statement(text: str) -> SetMask:
     if entry >= MASK_ENTRIES:
         raise Trouble(f"mask entry {entry} does not exist; entries are 0 to {MASK_ENTRIES - 1}", tokens[1])
     letters = match["memories"]
-    return SetMask("".join(m for m in _MASK_ORDER if m in letters), entry, match["length"] or "")
+    return SetMask("".join(m for m in MASK_ORDER if m in letters), entry, match["length"] or "")
 
 
 def parse_debug(text: str) -> DebugGet | DebugSet:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .model import Op, Operand, Place, Unit
 from .printer import format_operand
-from .tables import MATRIX_SHAPES, MREAD_WIDTHS, OPS, Mnemonic, spell_head
+from .tables import MATRIX_SHAPES, MNEMONICS, MREAD_WIDTHS, OPS, Mnemonic, spell_head
 from .tables_forms import Direction, Form, OpInfo, Slot
 from .tables_places import FORWARDS, IDS, MATRICES, PE_MEMORIES, PLACES, WIDTH_NAMES
 
@@ -44,6 +44,26 @@ def unit_of(info: OpInfo, sources: tuple[Operand, ...]) -> Unit:
 
 def _name(op: Op) -> str:
     return spell_head(Mnemonic(OPS[op.name], op.precision, op.unsigned, op.half_select, op.narrow, op.reduction))
+
+
+def op_errors(op: Op) -> tuple[str, ...]:
+    """Everything that makes an operation impossible to write: its modifiers, its unit, then `role_errors`."""
+    info = OPS.get(op.name)
+    if info is None or _name(op) not in MNEMONICS:
+        return (f"{op.precision}{op.name}{op.reduction} is not an operation",)
+    checks = (
+        (op.immediate is not None) != info.immediate and "literal",
+        op.mantissa is not None and op.precision not in info.mantissa and "mantissa length",
+        op.shift is not None and abs(op.shift) > info.shift - (not info.shift) and "shift",
+        op.select is not None and op.select >= info.select and "@ number",
+        op.select is None and info.select_required and "@ number",
+        op.l1b_set is not None and not info.l1b_set and "L1B set",
+        op.l1b_set is None and info.l1b_set == "required" and "L1B set",
+        op.unit is not unit_of(info, op.sources) and "issue unit",
+        op.zero_flush is not None and op.zero_flush.assertion and "zero-flush assertion",
+    )
+    found = tuple(f"the {what} of {_name(op)} is wrong" for what in checks if what)
+    return found or role_errors(op)
 
 
 def role_errors(op: Op) -> tuple[str, ...]:
