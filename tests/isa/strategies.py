@@ -36,9 +36,7 @@ from pfcomp.isa.tables_places import (
 )
 
 words = st.one_of(st.integers(0, 600), st.integers(0, 2**32 - 1))
-masks = st.builds(
-    MaskRef, st.integers(0, 31), st.sampled_from(("", "l", "ll")), st.sampled_from(("", "t", "p"))
-)
+masks = st.builds(MaskRef, st.integers(0, 31), st.sampled_from(("", "l", "ll")), st.sampled_from(("", "t", "p")))
 flushes = st.builds(MaskRef, st.integers(0, 31), st.sampled_from(("", "l", "ll")))
 
 
@@ -149,7 +147,9 @@ def ops(draw, head=None):
 
 tags = st.integers(1, 255)
 steps = st.one_of(
-    st.builds(Step, st.lists(ops(), min_size=1, max_size=4).map(tuple), st.lists(tags, max_size=2).map(tuple), st.booleans()),
+    st.builds(
+        Step, st.lists(ops(), min_size=1, max_size=4).map(tuple), st.lists(tags, max_size=2).map(tuple), st.booleans()
+    ),
     st.builds(Step, st.just(()), st.lists(tags, max_size=1).map(tuple), st.just(False), st.integers(1, 10**6)),
     st.just(Step((), (), True)),
 )
