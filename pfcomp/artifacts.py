@@ -19,6 +19,7 @@ from pfcomp.errors import ArtifactError, UsageError
 ZSTD_LEVEL = 9
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 DEFAULT_LIMIT = 4 << 30  # bytes; a captured graph or a program beyond it is no honest file
+_AGAIN = "make the file again"
 
 _counter = itertools.count()
 
@@ -118,9 +119,9 @@ def decompress(data: bytes, *, where: str, limit: int = DEFAULT_LIMIT) -> bytes:
         worker = zstandard.ZstdDecompressor().decompressobj()
         content = _bounded(worker, data, where, limit)
     except zstandard.ZstdError as error:
-        raise ArtifactError("PF0503", "damaged Zstandard data", where=where, hint="make the file again") from error
+        raise ArtifactError("PF0503", "damaged Zstandard data", where=where, hint=_AGAIN) from error
     if not worker.eof or worker.unused_data:
-        raise ArtifactError("PF0503", "cut or over-long Zstandard data", where=where, hint="make the file again")
+        raise ArtifactError("PF0503", "cut or over-long Zstandard data", where=where, hint=_AGAIN)
     return content
 
 

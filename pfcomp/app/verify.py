@@ -12,6 +12,7 @@ from pfcomp.app.model import Constant, GPFNApp, Relocation, TensorInfo
 from pfcomp.errors import ArtifactError, SourceError
 from pfcomp.ir.model import DType
 from pfcomp.isa.model import Move, Operand, Place, Program
+from pfcomp.layout.imagespec import ImageSpec
 
 UNIT = 16  # long words of one DRAM access
 DRAM_SIZE = 1 << 29  # long words of a group's DRAM
@@ -83,12 +84,7 @@ def _tensor(info: TensorInfo) -> Iterator[str]:
 
 def image_size(info: TensorInfo) -> int:
     """Long words per group that the tensor's layout takes (backend-movement.md 2); raises SourceError PF02xx."""
-    from pfcomp.layout.image import ImageSpec
-    from pfcomp.layout.verify import verify as verify_layout
-
-    bits = DType(info.dtype).bits
-    verify_layout(info.layout, info.shape, bits)
-    return ImageSpec(info.layout, info.shape, bits).Z
+    return ImageSpec.of(info.layout, info.shape, DType(info.dtype).bits).group_words
 
 
 def _names(app: GPFNApp) -> Iterator[str]:
