@@ -1,0 +1,1 @@
+"""ONNX to ONNX: one pass is one small module, named as its file; `runner` applies them in order."""

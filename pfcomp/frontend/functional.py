@@ -1,0 +1,176 @@
+"""Second pass over a trace: no in-place operations, fewer kinds of operations, and the result as pure data.
+
+`torch.func.functionalize` turns updates of views into `*_scatter` operations and leaves one trailing
+`copy_(placeholder, value)` for each changed state: that list *is* the set of updates (frontend.md 1).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from pfcomp.errors import InternalError, UnsupportedError
+from pfcomp.frontend.decompositions import decomposition_table
+from pfcomp.frontend.graph import Arg, CapturedGraph, Literal, Node, Ref, TensorSpec, spec_of
+from pfcomp.frontend.substitute import SOURCE, annotate
+
+_DROPPED_KWARGS = frozenset({"device", "layout", "pin_memory", "non_blocking"})
+_LITERALS = {torch.dtype: "dtype", torch.layout: "layout", torch.memory_format: "memory_format"}
+
+
+class _SourceKeeper(Interpreter):  # type: ignore[misc]
+    """Runs a recorded graph and marks what it records anew with the source line of the node being run."""
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        result = super().run_node(n)
+        annotate(SOURCE, n.meta.get(SOURCE, ""))
+        return result
+
+
+def functionalise(raw: GraphModule) -> GraphModule:
+    """The same computation without in-place operations and with decomposed operators; runs under the fake mode."""
+    fakes = [node.meta["val"].detach() for node in raw.graph.nodes if node.op == "placeholder"]
+    keeper = _SourceKeeper(raw)
+    with torch.no_grad():
+        return make_fx(
+            torch.func.functionalize(keeper.run, remove="mutations"),
+            decomposition_table=decomposition_table(),
+            _allow_non_fake_inputs=True,
+        )(*fakes)
+
+
+def read_graph(
+    pure: GraphModule,
+    name: str,
+    inputs: Mapping[str, Tensor],
+    outputs: Sequence[str],
+    states: Mapping[str, Tensor],
+    registered: Sequence[str],
+) -> CapturedGraph:
+    """The captured graph of a functional trace whose placeholders are the inputs, then `states` in order of first use.
+
+    In the result, registered states come first, in their order.
+    """
+    reader = _Reader(pure, [*inputs, *states], reserved={*inputs, *states, *outputs})
+    values, updates = reader.read()
+    order = sorted(states, key=lambda state: _rank(state, registered))
+    roots = [*values, *updates.values()]
+    nodes = _reachable(reader.nodes, roots)
+    used = {ref.name for ref in roots} | {ref.name for node in nodes for ref in node.refs()}
+    return CapturedGraph(
+        name=name,
+        inputs=tuple((key, spec_of(fake)) for key, fake in inputs.items()),
+        states=tuple((state, spec_of(states[state])) for state in order),
+        nodes=nodes,
+        outputs=tuple(zip(outputs, values, strict=True)),
+        updates=tuple((state, updates[state]) for state in order if state in updates),
+        constants={name: tensor for name, tensor in reader.constants.items() if name in used},
+        initials={state: states[state].detach().clone().contiguous() for state in order},
+    )
+
+
+def _rank(state: str, registered: Sequence[str]) -> int:
+    return registered.index(state) if state in registered else len(registered)
+
+
+class _Reader:
+    """Turns an fx graph into `Node`s; `reserved` names are kept free for the user."""
+
+    def __init__(self, module: GraphModule, placeholders: Sequence[str], reserved: set[str]) -> None:
+        self.module = module
+        self.nodes: list[Node] = []
+        self.constants: dict[str, Tensor] = {}
+        self._placeholders = list(placeholders)
+        self._refs: dict[torch.fx.Node, Ref] = {}
+        self._taken = set(reserved)
+        self._updates: dict[str, Ref] = {}
+
+    def read(self) -> tuple[list[Ref], dict[str, Ref]]:
+        """(values of the outputs, new value of each updated state)."""
+        pending = iter(self._placeholders)
+        for node in self.module.graph.nodes:
+            if node.op == "placeholder":
+                self._refs[node] = Ref(next(pending))
+            elif node.op == "get_attr":
+                self._refs[node] = self._constant(getattr(self.module, node.target))
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                return [self._refs[value] for value in node.args[0]], self._updates
+        raise InternalError("PF0312", "the trace has no output")
+
+    def _constant(self, tensor: Tensor) -> Ref:
+        name = self._free_name(f"const{len(self.constants)}")
+        self.constants[name] = tensor.detach().clone().contiguous()
+        return Ref(name)
+
+    def _free_name(self, wanted: str) -> str:
+        name, count = wanted, 0
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}_v{count}"
+        self._taken.add(name)
+        return name
+
+    def _call(self, node: torch.fx.Node) -> None:
+        if node.target is operator.getitem:
+            source, index = node.args
+            self._refs[node] = Ref(self._refs[source].name, int(index))
+            return
+        op = _op_name(node.target)
+        if op.startswith("profiler."):
+            return
+        if op == "aten.copy_.default":
+            target, value = node.args[:2]
+            self._updates[self._refs[target].name] = self._refs[value]
+            self._refs[node] = self._refs[value]
+            return
+        result = node.meta.get("val")
+        listed = isinstance(result, (list, tuple))
+        specs = tuple(_result_spec(item) for item in (result if listed else (result,)))
+        args = tuple(self._arg(item) for item in node.args)
+        kwargs = tuple((k, self._arg(v)) for k, v in node.kwargs.items() if k not in _DROPPED_KWARGS)
+        name = self._free_name(node.name)
+        self.nodes.append(Node(name, op, args, kwargs, specs, listed, node.meta.get(SOURCE, "")))
+        self._refs[node] = Ref(name)
+
+    def _arg(self, value: Any) -> Arg:
+        if isinstance(value, torch.fx.Node):
+            return self._refs[value]
+        if isinstance(value, (list, tuple)):
+            return tuple(self._arg(item) for item in value)
+        if isinstance(value, torch.device):
+            return None
+        for kind, label in _LITERALS.items():
+            if isinstance(value, kind):
+                return Literal(label, str(value).removeprefix("torch."))
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        raise UnsupportedError("PF0313", f"an operator argument of type {type(value).__name__}")
+
+
+def _op_name(target: Any) -> str:
+    if not isinstance(target, torch._ops.OpOverload):
+        raise UnsupportedError("PF0313", f"'{getattr(target, '__name__', target)}' is not an ATen operator")
+    return str(target)
+
+
+def _result_spec(value: Any) -> TensorSpec | None:
+    return spec_of(value) if isinstance(value, Tensor) else None
+
+
+def _reachable(nodes: Sequence[Node], roots: Sequence[Ref]) -> tuple[Node, ...]:
+    """The nodes that the roots depend on, in order."""
+    needed = {ref.name for ref in roots}
+    kept = []
+    for node in reversed(nodes):
+        if node.name in needed:
+            needed.update(ref.name for ref in node.refs())
+            kept.append(node)
+    return tuple(reversed(kept))

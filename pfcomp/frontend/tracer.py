@@ -1,0 +1,128 @@
+"""Capture of a Python function over a mapping of tensors (frontend.md 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from pfcomp.errors import PfcompError, SourceError
+from pfcomp.frontend.functional import functionalise, read_graph
+from pfcomp.frontend.graph import CapturedGraph
+from pfcomp.frontend.names import get_tensor_name
+from pfcomp.frontend.signature import check_names, check_result, check_sample
+from pfcomp.frontend.sources import error_source, function_source
+from pfcomp.frontend.substitute import Substitution
+
+Function = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
+
+_DATA_ACCESS = ("is not supported for tensor subclasses", "Cannot access data pointer", "data-dependent")
+
+
+def capture(
+    function: Function,
+    sample: Mapping[str, Tensor],
+    *,
+    states: Mapping[str, Tensor] | None = None,
+    name_of: Callable[[Tensor], str | None] = get_tensor_name,
+) -> CapturedGraph:
+    """Record what `function` does with tensors of the sample's shapes and dtypes; the sample's values are not used.
+
+    `states` are the registered tensors by name; a tensor for which `name_of` knows a name is a state as well. All other
+    tensors that the function reads are frozen. Nothing of the user's is changed: no parameter, buffer or gradient.
+    Raises SourceError (PF0301 to PF0312) with the user's line for whatever cannot be captured.
+    """
+    check_sample(sample)
+    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+    fakes = _fake_inputs(fake_mode, sample)
+    recorder = Substitution(fake_mode, fakes, dict(states or {}), name_of)
+    keys: list[str] = []
+
+    def flat(*values: Tensor) -> list[Tensor]:
+        with recorder:
+            result = function(dict(zip(fakes, values, strict=True)))
+        check_result(result, function_source(function))
+        keys[:] = result
+        return [recorder.resolved(value) for value in result.values()]
+
+    with _tracing_environment(), _kept_gradients(recorder, states or {}), fake_mode:
+        raw = _traced(flat, list(fakes.values()))
+        check_names(fakes, keys, recorder.originals)
+        pure = functionalise(raw)
+    return read_graph(pure, _function_name(function), fakes, keys, recorder.originals, tuple(states or {}))
+
+
+def _fake_inputs(fake_mode: FakeTensorMode, sample: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Dense fake tensors; only shape, dtype and requires_grad of the sample matter, so that strides cannot leak in."""
+    with fake_mode:
+        return {
+            name: torch.empty(value.shape, dtype=value.dtype, requires_grad=value.requires_grad)
+            for name, value in sample.items()
+        }
+
+
+def _function_name(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+@contextmanager
+def _tracing_environment() -> Iterator[None]:
+    """Plain kernels only: fused attention and oneDNN operators have no portable meaning (frontend.md 2)."""
+    mkldnn = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch._C._set_mkldnn_enabled(mkldnn)
+
+
+@contextmanager
+def _kept_gradients(recorder: Substitution, states: Mapping[str, Tensor]) -> Iterator[None]:
+    """Hide the `.grad` of registered leaves during the trace and put it back, so that no fake tensor stays there."""
+    registered = {id(tensor) for tensor in states.values()}
+    kept = {id(t): (t, t.grad) for t in states.values() if t.is_leaf and t.requires_grad}
+    for tensor, gradient in kept.values():
+        if gradient is not None and id(gradient) not in registered:
+            tensor.grad = None
+    try:
+        yield
+    finally:
+        for tensor in recorder.leaves.values():
+            if id(tensor) not in kept and tensor.grad is not None:
+                tensor.grad = None
+        for tensor, gradient in kept.values():
+            tensor.grad = gradient
+
+
+def _traced(flat: Callable[..., list[Tensor]], fakes: list[Tensor]) -> torch.fx.GraphModule:
+    try:
+        return make_fx(flat, _allow_non_fake_inputs=True)(*fakes)
+    except PfcompError:
+        raise
+    except DataDependentOutputException as error:
+        raise _needs_value(error) from error
+    except DynamicOutputShapeException as error:
+        what = f"the result shape of {error.func} depends on values"
+        raise SourceError("PF0309", what, where=error_source(error), hint="use masks or a fixed size") from error
+    except Exception as error:
+        if any(text in str(error) for text in _DATA_ACCESS):
+            raise _needs_value(error) from error
+        what = f"the function raised {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+        raise SourceError("PF0312", what, where=error_source(error)) from error
+
+
+def _needs_value(error: Exception) -> SourceError:
+    return SourceError(
+        "PF0308",
+        "the value of a tensor is needed while the function is traced",
+        where=error_source(error),
+        hint="replace .item(), .numpy() and `if tensor:` by tensor operations such as torch.where",
+    )

@@ -1,0 +1,69 @@
+"""What a pass is, and helpers that passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir as ir
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A rewriting of a model in place.
+
+    `name` is the module's name. `run` returns the number of changes; 0 says that the model is as it was, which the
+    runner checks when it verifies. `establishes` returns a text for each place that the pass should have rewritten and
+    did not (its postcondition).
+    """
+
+    name: str
+    run: Callable[[ir.Model], int]
+    establishes: Callable[[ir.Model], list[str]] = lambda model: []
+
+
+def constant_array(value: ir.Value | None) -> Any:
+    """The numpy array of a constant value, None for anything that is not constant.
+
+    An initializer that is also a graph input is a default value and no constant.
+    """
+    if value is None or value.const_value is None or value.is_graph_input():
+        return None
+    return value.const_value.numpy()
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...] | None:
+    """Static shape of a value, None if it is not known."""
+    if value.shape is None or not value.shape.is_static():
+        return None
+    return tuple(int(n) for n in value.shape)
+
+
+def replace_value(old: ir.Value, new: ir.Value) -> bool:
+    """Let every reader of `old` read `new`; False if `old` is a graph output and has to stay."""
+    if old.is_graph_output():
+        return False
+    ir.convenience.replace_all_uses_with(old, new)
+    return True
+
+
+def remove_node(node: ir.Node) -> None:
+    """Take a node without readers out of its graph."""
+    if node.graph is not None:
+        node.graph.remove(node, safe=True)
+
+
+def add_constant(model: ir.Model, name: str, array: Any, dtype: ir.DataType) -> ir.Value:
+    """A new initializer; a taken name gets a number."""
+    graph = model.graph
+    taken = {value.name for node in graph for value in node.outputs} | set(graph.initializers)
+    taken |= {value.name for value in graph.inputs}
+    unique, count = name, 0
+    while unique in taken:
+        count += 1
+        unique = f"{name}_{count}"
+    tensor = ir.Tensor(array, dtype=dtype, name=unique)
+    value = ir.Value(name=unique, shape=ir.Shape(array.shape), type=ir.TensorType(dtype), const_value=tensor)
+    graph.register_initializer(value)
+    return value
