@@ -121,7 +121,7 @@ def _run(work: Work, stage: StageInfo, key: Record) -> tuple[StageOutcome, Recor
         raise
     seconds = time.perf_counter() - begin
     work.observer(Event("finished", stage.name, work.directory, seconds, report.figures))
-    record = replace(key, outputs=_digests(work.directory, stage.outputs), figures=report.figures)
+    record = replace(key, outputs=_digests(work.directory, report.files), figures=report.figures)
     return StageOutcome(stage.name, "ran", seconds, report.figures), record
 
 

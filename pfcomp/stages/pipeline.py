@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pfcomp.artifacts import atomic_write, compress, read_bytes, read_maybe_zst
-from pfcomp.errors import ArtifactError, SourceError
+from pfcomp.errors import SourceError
 from pfcomp.options import Options, Stage, load_preset, resolve
 from pfcomp.stages import manifest as manifests
 from pfcomp.stages import source
 from pfcomp.stages.events import CompileResult, Observer, ignore
 from pfcomp.stages.execute import Work, execute, locked
-from pfcomp.stages.manifest import Manifest
 from pfcomp.stages.report import StageReport
-from pfcomp.stages.table import SOURCE_MODEL, TABLE, Run, StageInfo, stage_range
+from pfcomp.stages.table import TABLE, StageInfo, stage_range
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+Function = Callable[[dict[str, Any]], Mapping[str, Any]]
 Tables = Mapping[Stage, StageInfo]
 
 
+def capture(directory: Path, function: Function, sample: Mapping[str, Any], states: Mapping[str, Any]) -> StageReport:
+    """The stage trace of a function."""
+    from pfcomp.stages.trace import trace_function
+
+    return trace_function(directory, function, sample, states)
+
+
+def take_model(directory: Path, model: Path) -> StageReport:
+    """The stage trace of a user's ONNX model."""
+    from pfcomp.stages.trace import from_onnx
+
+    return from_onnx(directory, model)
+
+
 def compile_function(
-    function: Callable[[dict[str, Any]], Mapping[str, Any]],
+    function: Function,
     sample: Mapping[str, Any],
     directory: str | Path,
     options: Options | Mapping[str, object] | None = None,
@@ -34,6 +44,7 @@ def compile_function(
     stop: str | None = None,
     observer: Observer | None = None,
     tables: Tables = TABLE,
+    trace: Callable[..., StageReport] = capture,
 ) -> CompileResult:
     """Compiles a function of named tensors, for inputs like `sample`, into the folder `directory`.
 
@@ -44,15 +55,9 @@ def compile_function(
     run = source.active()
     target = Path(directory) if run is None else run.place(directory)
     chosen = _options(options, run)
-    if run is not None:
-        observer = run.observer or observer
-    stages = [tables[name] for name in stage_range(None, stop)]
-    stages[0] = replace(stages[0], run=_tracer(stages[0].run, function, sample, states or {}))
-    work = Work(target, stages, chosen, observer or ignore, frozenset({"trace"}))
-    with locked(target):
-        manifest = manifests.load_for_compiling(target)
-        (target / SOURCE_MODEL).unlink(missing_ok=True)
-        result = CompileResult(target, execute(work, manifest))
+    watcher = observer if run is None else run.observer or observer
+    stages = _stages(tables, stop, lambda folder: trace(folder, function, sample, states or {}))
+    result = _compile(Work(target, stages, chosen, watcher or ignore, frozenset({"trace"})))
     if run is not None:
         run.results.append(result)
     return result
@@ -66,19 +71,18 @@ def compile_onnx(
     stop: str | None = None,
     observer: Observer | None = None,
     tables: Tables = TABLE,
+    trace: Callable[..., StageReport] = take_model,
 ) -> CompileResult:
-    """Compiles a `.onnx` or `.onnx.zst` file into the folder `directory`; the stage trace does not apply.
+    """Compiles a `.onnx` or `.onnx.zst` file into the folder `directory`.
 
-    Raises SourceError PF0804 where the model cannot be read, and what `compile_function` raises.
+    Raises SourceError PF0804 where there is no such file, and what `compile_function` raises.
     """
-    target = Path(directory)
-    content = _read_model(Path(model))
-    stages = [tables[name] for name in stage_range(None, stop, first="onnx")]
-    work = Work(target, stages, _options(options, None), observer or ignore)
-    with locked(target):
-        manifest = manifests.load_for_compiling(target)
-        manifest = _install_model(content, target, manifest)
-        return CompileResult(target, execute(work, manifest))
+    file = Path(model)
+    if not file.is_file():
+        raise SourceError("PF0804", "no such model file", where=str(file))
+    stages = _stages(tables, stop, lambda folder: trace(folder, file))
+    work = Work(Path(directory), stages, _options(options, None), observer or ignore, frozenset({"trace"}))
+    return _compile(work)
 
 
 def run_stages(
@@ -118,30 +122,13 @@ def _options(given: Options | Mapping[str, object] | None, run: source.CompileOn
     return resolve({**own, **run.options})
 
 
-def _tracer(run: Run, function: Any, sample: Mapping[str, Any], states: Mapping[str, Any]) -> Run:
-    """The stage trace of one function."""
-
-    def trace(directory: Path, options: Options) -> StageReport:
-        stage: Any = run
-        report: StageReport = stage(directory, options, function=function, sample=sample, states=states)
-        return report
-
-    return trace
+def _stages(tables: Tables, stop: str | None, trace: Callable[[Path], StageReport]) -> list[StageInfo]:
+    """All stages up to `stop`, the first one reading its source by `trace`."""
+    first, *others = (tables[name] for name in stage_range(None, stop))
+    return [replace(first, run=lambda folder, _options: trace(folder)), *others]
 
 
-def _read_model(path: Path) -> bytes:
-    try:
-        return read_maybe_zst(path)
-    except ArtifactError as error:
-        raise SourceError("PF0804", error.what, where=str(path)) from error
-
-
-def _install_model(content: bytes, directory: Path, manifest: Manifest) -> Manifest:
-    """Puts the user's model into the folder, in place of what another source left there."""
-    for name in TABLE["trace"].outputs:
-        (directory / name).unlink(missing_ok=True)
-    path = directory / SOURCE_MODEL
-    packed = compress(content)
-    if not path.exists() or read_bytes(path) != packed:
-        atomic_write(path, packed)
-    return manifest.without("trace")
+def _compile(work: Work) -> CompileResult:
+    with locked(work.directory):
+        manifest = manifests.load_for_compiling(work.directory)
+        return CompileResult(work.directory, execute(work, manifest))
