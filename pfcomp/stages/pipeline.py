@@ -56,7 +56,8 @@ def compile_function(
     target = Path(directory) if run is None else run.place(directory)
     chosen = _options(options, run)
     watcher = observer if run is None else run.observer or observer
-    stages = _stages(tables, stop, lambda folder: trace(folder, function, sample, states or {}))
+    last = stop if run is None else run.stop
+    stages = _stages(tables, last, lambda folder: trace(folder, function, sample, states or {}))
     result = _compile(Work(target, stages, chosen, watcher or ignore, frozenset({"trace"})))
     if run is not None:
         run.results.append(result)

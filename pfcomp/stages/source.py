@@ -41,13 +41,14 @@ class CompileOnly:
     """One compile-only run.
 
     `output_dir` replaces the folders that the script names (None: keep them); `option_json` and `options` win over
-    the script's own options; `observer` receives the stages' events; `results` collects what was compiled, in order.
+    the script's own options; `stop` is the last stage of every compilation; `observer` receives the stages' events; `results` collects what was compiled, in order.
     """
 
     output_dir: Path | None = None
     option_json: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     keep_going: bool = False
+    stop: str = "codegen"
     observer: Callable[[Event], None] | None = None
     results: list[CompileResult] = field(default_factory=list)
     _places: dict[Path, Path] = field(default_factory=dict)
