@@ -23,7 +23,7 @@ from pfcomp.layout.extents import (
 from pfcomp.layout.model import SPATIAL_LEVELS
 from pfcomp.layout.places import Place, element_at, element_map, place_of, places
 from pfcomp.layout.verify import dense, verify
-from tests.layout.strategies import valid_layouts
+from tests.layout.strategies import layouts, valid_layouts
 
 ADD = Layout.parse("((3:1), (1:1, 2_W:1, 4_PE:1); B@[MAB,L1B,L2B])")
 
@@ -169,3 +169,16 @@ def test_verifier_rejects(text, shape, bits, code):
 )
 def test_verifier_accepts(text, shape, bits):
     verify(Layout.parse(text), shape, bits)
+
+
+@given(layouts())
+@settings(max_examples=100, deadline=None)
+def test_any_layout_is_verified_or_a_typed_error(layout):
+    shape = tuple(max(1, size) for size in padded_shape(layout))
+    for bits in (16, 64):
+        try:
+            verify(layout, shape, bits)
+        except SourceError:
+            continue
+        assert all(extent(layout, level) <= level.extent for level in Level)
+        assert element_at(layout, shape, place_of(layout, (0,) * len(shape))) == (0,) * len(shape)
