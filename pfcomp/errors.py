@@ -223,6 +223,37 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0620": ErrorInfo(SourceError, "assembly breaks the chip's rules", "Correct the listed lines (isa.md 16, 17)."),
     "PF0621": ErrorInfo(SourceError, "assembly is not text", "Give an assembly source file."),
     # 07 emulator
+    "PF0701": ErrorInfo(
+        UnsupportedError,
+        "An operation or operand form that the emulator does not execute",
+        "Use a documented form of the operation; the message names it and its line.",
+    ),
+    "PF0702": ErrorInfo(
+        SourceError,
+        "An MV transfer that the chip does not have",
+        "Choose places, ids and a size from the table of MV forms in docs/isa.md.",
+    ),
+    "PF0703": ErrorInfo(
+        DeviceError,
+        "No address space for an off-chip memory",
+        "Allow more virtual memory for the process (ulimit -v); pages are only used when touched.",
+    ),
+    "PF0704": ErrorInfo(
+        DeviceError,
+        "A host access outside of DRAM or PDM",
+        "Use groups 0 to 3 and long-word addresses inside of the memory.",
+    ),
+    "PF0705": ErrorInfo(UsageError, "An emulator engine that does not exist", "Choose one of the engines named."),
+    "PF0706": ErrorInfo(
+        SourceError,
+        "An assembly file that cannot be read",
+        "Check that the path exists and holds UTF-8 text.",
+    ),
+    "PF0707": ErrorInfo(
+        SourceError,
+        "A program that breaks rules of the chip",
+        "Correct the lines named (docs/isa.md lists the rules), or run without the check.",
+    ),
     # 08 command line and options
     "PF0801": ErrorInfo(UsageError, "a command line is wrong", "see --help"),
     "PF0802": ErrorInfo(UsageError, "an option has a value that is not allowed", "see `pfcomp options`"),

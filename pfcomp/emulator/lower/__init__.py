@@ -1,0 +1,1 @@
+"""The translator: statements of a program to micro-operations, once for each program."""

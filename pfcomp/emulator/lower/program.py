@@ -1,0 +1,71 @@
+"""A whole program: which forwarding paths are read, and one micro-operation list with moves and debug statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pfcomp.emulator import moves
+from pfcomp.emulator.lower.emitter import Emitter
+from pfcomp.emulator.lower.step import lower_step, path_of
+from pfcomp.emulator.micro import Code, Micro
+from pfcomp.isa.model import DebugGet, DebugSet, MaskRef, Move, Place, Program, SetMask, Statement, Step
+
+_PATHS = frozenset({Place.MAUF, Place.ALUF, Place.LBF, Place.MREADF})
+_NONE: frozenset[Place] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Micro-operations and the tables that MOVE, GET and SET point into."""
+
+    micros: tuple[Micro, ...]
+    moves: tuple[tuple[Move, str], ...]
+    gets: tuple[DebugGet, ...]
+    sets: tuple[DebugSet, ...]
+
+
+def live_paths(statements: tuple[Statement, ...]) -> list[frozenset[Place]]:
+    """For each statement the paths whose value of that step is read before it is replaced; the end reads none."""
+    result: list[frozenset[Place]] = [_NONE] * len(statements)
+    wanted: frozenset[Place] = _NONE
+    for index in range(len(statements) - 1, -1, -1):
+        statement = statements[index]
+        if not isinstance(statement, Step):
+            continue
+        result[index] = wanted
+        if not statement.ops:
+            continue
+        if not statement.noforward and wanted:
+            wanted = wanted - {path_of(op) for op in statement.ops}
+        read = {s.place for op in statement.ops for s in op.sources if s.place in _PATHS}
+        if read:
+            wanted = wanted | read
+    return result
+
+
+def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
+    """Translate `program` for a chip whose base addresses are `bars` at its start (None: not known)."""
+    e = Emitter(dict(bars))
+    transfers: list[tuple[Move, str]] = []
+    gets: list[DebugGet] = []
+    sets: list[DebugSet] = []
+    live = live_paths(program.statements)
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, Step):
+            if statement.ops:
+                lower_step(e, statement, live[index])
+        elif isinstance(statement, Move):
+            e.line = statement.line
+            e.emit(Code.MOVE, None, (), len(transfers))
+            transfers.append((statement, moves.check(statement)))
+        elif isinstance(statement, SetMask):
+            e.set_default(statement.memories, MaskRef(statement.entry, statement.length))
+        elif isinstance(statement, DebugGet):
+            e.line = statement.line
+            e.emit(Code.GET, None, (), len(gets))
+            gets.append(statement)
+        elif isinstance(statement, DebugSet):
+            e.line = statement.line
+            e.emit(Code.SET, None, (), len(sets))
+            sets.append(statement)
+    return Lowered(tuple(e.micros), tuple(transfers), tuple(gets), tuple(sets))

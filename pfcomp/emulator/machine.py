@@ -1,0 +1,91 @@
+"""A chip in software: load a program once, run it often; memories stay between runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pfcomp.emulator import dump, moves
+from pfcomp.emulator.lower.program import Lowered, lower
+from pfcomp.emulator.micro import Code, Micro
+from pfcomp.emulator.numpy_engine.engine import interpret
+from pfcomp.emulator.sparse import SparseMemory
+from pfcomp.emulator.state import State
+from pfcomp.errors import UsageError
+from pfcomp.isa.model import Place, Program
+
+ENGINES = ("auto", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run did: PE steps, lines of `d get`, and what strict mode found."""
+
+    steps: int
+    dump: list[str]
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Executable:
+    """A translated program. Translations depend on which base addresses are in use, so there may be several."""
+
+    program: Program
+    variants: dict[tuple[bool, bool], Lowered] = field(default_factory=dict)
+
+    def lowered(self, bar_in_use: tuple[bool, bool]) -> Lowered:
+        """The translation for a chip whose base addresses are zero (False) or not known (True)."""
+        found = self.variants.get(bar_in_use)
+        if found is None:
+            bars = dict(zip((Place.BAR0, Place.BAR1), (None if used else 0 for used in bar_in_use), strict=True))
+            found = self.variants[bar_in_use] = lower(self.program, bars)
+        return found
+
+
+class Machine:
+    """One chip. `engine` is one of ENGINES."""
+
+    def __init__(self, engine: str = "auto", strict: bool = False) -> None:
+        if engine not in ENGINES:
+            raise UsageError("PF0705", f"engine {engine!r} does not exist; choose one of {', '.join(ENGINES)}")
+        self.engine, self.strict = engine, strict
+        self.state = State()
+
+    @property
+    def dram(self) -> SparseMemory:
+        """The DRAM of the four groups."""
+        return self.state.dram
+
+    @property
+    def pdm(self) -> SparseMemory:
+        """The PDM of the four groups."""
+        return self.state.pdm
+
+    def load(self, program: Program) -> Executable:
+        """Translate a program; unsupported operations raise here."""
+        executable = Executable(program)
+        executable.lowered((False, False))
+        return executable
+
+    def run(self, executable: Executable) -> RunResult:
+        """Execute a program on the present state."""
+        lowered = executable.lowered(self.state.bar_in_use())
+        lines: list[str] = []
+        for micro in lowered.micros:
+            if micro.code < Code.MOVE:
+                interpret(self.state, (micro,))
+            else:
+                self._host(micro, lowered, lines)
+        return RunResult(executable.program.steps, lines)
+
+    def _host(self, micro: Micro, lowered: Lowered, lines: list[str]) -> None:
+        index = micro.params[0]
+        if micro.code == Code.MOVE:
+            moves.execute(self.state, *lowered.moves[index])
+        elif micro.code == Code.GET:
+            lines += dump.get_lines(self.state, lowered.gets[index])
+        else:
+            dump.apply_set(self.state, lowered.sets[index])
+
+    def reset(self) -> None:
+        """Forget all memories."""
+        self.state = State()
