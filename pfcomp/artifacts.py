@@ -87,11 +87,12 @@ def remove_leftovers(folder: Path) -> None:
     """Deletes temporary files in `folder` of processes that no longer exist (killed in the middle of a write)."""
     for scratch in folder.glob(".*.tmp"):
         owner = scratch.name.split(".")[-3:-2]
-        if owner and owner[0].isdigit() and not _alive(int(owner[0])):
+        if owner and owner[0].isdigit() and not is_alive(int(owner[0])):
             scratch.unlink(missing_ok=True)
 
 
-def _alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """True if there is a process of that number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

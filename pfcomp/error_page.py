@@ -37,14 +37,8 @@ def render() -> str:
     for area, title in _AREAS.items():
         rows = [f"| {code} | `{i.kind.__name__}` | {i.title} | {i.remedy} |" for code, i in _of(area)]
         if rows:
-            lines += [
-                "",
-                f"## {title}",
-                "",
-                "| code | class | what is wrong | what to do |",
-                "|---|---|---|---|",
-                *rows,
-            ]
+            head = ["| code | class | what is wrong | what to do |", "|---|---|---|---|"]
+            lines += ["", f"## {title}", "", *head, *rows]
     return _HEAD + "\n".join(lines) + "\n"
 
 

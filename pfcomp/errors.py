@@ -179,6 +179,7 @@ ERRORS: dict[str, ErrorInfo] = {
     ),
     "PF0523": ErrorInfo(ArtifactError, "a stage's file is missing or changed", "run the earlier stage again"),
     "PF0524": ErrorInfo(UsageError, "a codegen_dir is in use for too long", "end the other process, or wait"),
+    "PF0530": ErrorInfo(ArtifactError, "a folder is not a cache of pfcomp", "give the cache_dir of CacheOptions"),
     # 06 runtime and devices
     "PF0601": ErrorInfo(UsageError, "unknown device string", "Use one of the strings that the message lists."),
     "PF0602": ErrorInfo(UsageError, "bad environment variable of the boards", "Give a number in the stated range."),

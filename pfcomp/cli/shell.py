@@ -24,15 +24,17 @@ def run_command(command: click.Command, name: str) -> NoReturn:
     debug = "--debug" in sys.argv
     _plain_warnings(name)
     try:
-        status = command.main(prog_name=name, standalone_mode=False)
+        with command.make_context(name, sys.argv[1:]) as context:  # not `main`: it ends with 1 at a closed pipe
+            command.invoke(context)
         sys.stdout.flush()
+        status = 0
+    except (SystemExit, click.exceptions.Exit) as stop:
+        raise SystemExit(stop.code if isinstance(stop, SystemExit) else stop.exit_code) from None
     except BaseException as error:
-        if isinstance(error, SystemExit):
-            raise
         if debug:
             traceback.print_exc()
         status = _report(error, name)
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(status)
 
 
 def _report(error: BaseException, name: str) -> int:

@@ -34,12 +34,13 @@ class Display:
         elif event.kind == "finished":
             text = f"{event.stage}: {event.seconds:.2f} s, {figures_text(event.figures)}"
             click.echo(f"{event.directory.name}: {text}", err=True)
-        elif event.kind == "skipped":
-            click.echo(f"{event.directory.name}: {event.stage}: fresh", err=True)
+        elif event.kind in ("skipped", "cached"):
+            origin = "fresh" if event.kind == "skipped" else "from the cache"
+            click.echo(f"{event.directory.name}: {event.stage}: {origin}", err=True)
 
     def _overwrite(self, event: Event) -> None:
         line = f"{event.directory.name}: {event.stage} ..." if event.kind == "started" else ""
-        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+        click.echo(f"\r\x1b[K{line}", nl=False, err=True, color=True)
 
     def summary(self, results: Sequence[CompileResult], reached: str | None = None) -> None:
         """Shows what was compiled, and that the script was stopped before the call of `reached`."""

@@ -10,12 +10,12 @@ from typing import Literal
 from pfcomp.options import Stage
 
 Figure = int | float | str
-Kind = Literal["started", "finished", "skipped", "failed"]
+Kind = Literal["started", "finished", "skipped", "cached", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A stage in `directory` started, finished, was skipped because it is fresh, or failed."""
+    """A stage in `directory` started, finished, was skipped because it is fresh, taken from the cache, or failed."""
 
     kind: Kind
     stage: Stage

@@ -12,6 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pfcomp.artifacts import make_folder, remove_leftovers, sha256_file, unwritable
+from pfcomp.cache import Cache
 from pfcomp.errors import ArtifactError, UsageError
 from pfcomp.options import Options, Stage
 from pfcomp.stages import manifest as manifests
@@ -38,6 +39,7 @@ class Work:
     observer: Observer
     always: frozenset[Stage] = frozenset()
     keep_edits: bool = False
+    cache: Cache | None = None
 
 
 @contextmanager
@@ -79,7 +81,7 @@ def execute(work: Work, manifest: Manifest) -> tuple[StageOutcome, ...]:
             outcomes.append(StageOutcome(stage.name, "fresh", 0.0, recorded.figures))
             continue
         current = _invalidated(current, stage.name, work.directory)
-        outcome, record = _run(work, stage, key)
+        outcome, record = _cached(work, stage, key) or _run(work, stage, key)
         current = current.with_record(stage.name, record)
         current.save(work.directory)
         outcomes.append(outcome)
@@ -111,6 +113,19 @@ def _invalidated(manifest: Manifest, stage: Stage, directory: Path) -> Manifest:
     return reduced
 
 
+def _cached(work: Work, stage: StageInfo, key: Record) -> tuple[StageOutcome, Record] | None:
+    """The stage's files from the cache, None where it has none."""
+    if work.cache is None or stage.name in work.always:
+        return None
+    found = work.cache.fetch(stage.name, key.key(), work.directory)
+    if found is None:
+        return None
+    names, figures = found
+    work.observer(Event("cached", stage.name, work.directory, 0.0, figures))
+    record = replace(key, outputs=_digests(work.directory, names), figures=figures)
+    return StageOutcome(stage.name, "cache", 0.0, figures), record
+
+
 def _run(work: Work, stage: StageInfo, key: Record) -> tuple[StageOutcome, Record]:
     work.observer(Event("started", stage.name, work.directory))
     begin = time.perf_counter()
@@ -120,6 +135,8 @@ def _run(work: Work, stage: StageInfo, key: Record) -> tuple[StageOutcome, Recor
         work.observer(Event("failed", stage.name, work.directory, time.perf_counter() - begin))
         raise
     seconds = time.perf_counter() - begin
+    if work.cache is not None and stage.name not in work.always:
+        work.cache.store(stage.name, key.key(), work.directory, report.files, report.figures)
     work.observer(Event("finished", stage.name, work.directory, seconds, report.figures))
     record = replace(key, outputs=_digests(work.directory, report.files), figures=report.figures)
     return StageOutcome(stage.name, "ran", seconds, report.figures), record

@@ -35,9 +35,13 @@ class Record:
     outputs: Mapping[str, str]
     figures: tuple[tuple[str, Figure], ...] = ()
 
+    def key(self) -> dict[str, Any]:
+        """What the stage is made from, in JSON's types: the key of the cache."""
+        return {"code": self.code, "options": self.options, "inputs": dict(self.inputs)}
+
     def same_key(self, other: Record) -> bool:
         """True if the stage was made from the same things."""
-        return (self.code, self.options, self.inputs) == (other.code, other.options, other.inputs)
+        return self.key() == other.key()
 
 
 @dataclass(frozen=True, slots=True)

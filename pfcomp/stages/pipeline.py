@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pfcomp.cache import Cache
 from pfcomp.errors import SourceError
 from pfcomp.options import Options, Stage, load_preset, resolve
 from pfcomp.stages import manifest as manifests
@@ -43,14 +44,16 @@ def compile_function(
     states: Mapping[str, Any] | None = None,
     stop: str | None = None,
     observer: Observer | None = None,
+    cache: Cache | None = None,
     tables: Tables = TABLE,
     trace: Callable[..., StageReport] = capture,
 ) -> CompileResult:
     """Compiles a function of named tensors, for inputs like `sample`, into the folder `directory`.
 
-    `states` are the registered tensors by name. Inside a compile-only run (`pfcomp.stages.source`) the run's folder
-    and options win. The function is traced every time; later stages are skipped where nothing changed. Raises the
-    typed errors of the stages, UsageError PF0502 and PF0524, ArtifactError PF0522.
+    `states` are the registered tensors by name; `cache` supplies stages that ran before elsewhere. Inside a
+    compile-only run (`pfcomp.stages.source`) the run's folder and options win. The function is traced every time;
+    later stages are skipped where nothing changed. Raises the typed errors of the stages, UsageError PF0502 and
+    PF0524, ArtifactError PF0522.
     """
     run = source.active()
     target = Path(directory) if run is None else run.place(directory)
@@ -58,7 +61,7 @@ def compile_function(
     watcher = observer if run is None else run.observer or observer
     last = stop if run is None else run.stop
     stages = _stages(tables, last, lambda folder: trace(folder, function, sample, states or {}))
-    result = _compile(Work(target, stages, chosen, watcher or ignore, frozenset({"trace"})))
+    result = _compile(Work(target, stages, chosen, watcher or ignore, frozenset({"trace"}), cache=cache))
     if run is not None:
         run.results.append(result)
     return result
@@ -71,6 +74,7 @@ def compile_onnx(
     *,
     stop: str | None = None,
     observer: Observer | None = None,
+    cache: Cache | None = None,
     tables: Tables = TABLE,
     trace: Callable[..., StageReport] = take_model,
 ) -> CompileResult:
@@ -82,7 +86,8 @@ def compile_onnx(
     if not file.is_file():
         raise SourceError("PF0804", "no such model file", where=str(file))
     stages = _stages(tables, stop, lambda folder: trace(folder, file))
-    work = Work(Path(directory), stages, _options(options, None), observer or ignore, frozenset({"trace"}))
+    chosen = _options(options, None)
+    work = Work(Path(directory), stages, chosen, observer or ignore, frozenset({"trace"}), cache=cache)
     return _compile(work)
 
 

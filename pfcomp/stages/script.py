@@ -17,7 +17,7 @@ from pfcomp.stages.source import CompileOnly, ExecutionReached, compile_only
 if TYPE_CHECKING:
     import torch
 
-_SAMPLE = re.compile(r"(?P<name>[^=]+)=(?P<dtype>\w+)\[(?P<sizes>[\d,\s]*)\]")
+_SAMPLE = re.compile(r"(?P<name>[^=]+)=\s*(?P<dtype>\w+)\s*\[(?P<sizes>[\d,\s]*)\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class CompileOnly:
     """One compile-only run.
 
     `output_dir` replaces the folders that the script names (None: keep them); `option_json` and `options` win over
-    the script's own options; `stop` is the last stage of every compilation; `observer` receives the stages' events; `results` collects what was compiled, in order.
+    the script's own options; `stop` is the last stage of every compilation; `observer` receives the stages' events;
+    `results` collects what was compiled, in order.
     """
 
     output_dir: Path | None = None
