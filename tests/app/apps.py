@@ -24,9 +24,9 @@ nop/4
 l1bmm $lb0 $ln0v
 l1bmm $lb64 $lm0v
 nop/3
-fvadd $lm0v $ln0v $lm8v
-nop
-l1bmm@0 $lm8v $lb128
+fvadd $lm0v $ln0v $lr0v
+nop/2
+l1bmm@0 $lr0v $lb128
 nop/4
 l2bm@0 $lb128 $lc128
 nop/4

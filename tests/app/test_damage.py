@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pfcomp.app import load_app, serialize
+from pfcomp.app import load_app, loader, serialize
 from pfcomp.app.flatread import Broken, read_flat
 from pfcomp.app.flatwrite import write_flat
 from pfcomp.app.model import GPFNApp
@@ -15,6 +15,7 @@ from pfcomp.app.schema import IDENTIFIER
 from pfcomp.app.sections import SECTIONS
 from pfcomp.artifacts import compress
 from pfcomp.errors import ArtifactError
+from pfcomp.isa import parse
 from tests.app.apps import add_app, full_app
 
 APP = serialize(add_app())
@@ -170,6 +171,24 @@ def test_the_reader_checks_every_offset():
                 continue
     with pytest.raises(Broken):
         read_flat("StatisticsTable", b"")
+
+
+def test_a_program_that_breaks_the_chips_rules():
+    program = parse("fvadd $lm0v $ln0v $lm8v")
+    app = GPFNApp((), (), (), (), program, (), (), ())
+    text = refused(serialize(app))
+    assert "PF0515: model.app: program breaks 1 rules; the first: 16.5 at statement 0" in text
+    assert load_app(serialize(app), check=False).program == program
+
+
+def test_the_rules_are_applied_once_for_the_same_program(monkeypatch):
+    calls = []
+    monkeypatch.setattr(loader, "_PASSED", set())
+    monkeypatch.setattr(loader, "check_program", lambda program, where: calls.append(program))
+    for _ in range(3):
+        load_app(APP)
+        load_app(FULL)
+    assert calls == [add_app().program]
 
 
 def test_a_missing_file(tmp_path):
