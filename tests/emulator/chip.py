@@ -67,9 +67,7 @@ def random_words(rng, rows, letter, spread=12):
     shape = (rows, TILES * PES_PER_TILE, 64 // bits)
     if letter in FORMAT:
         return join(floats(rng, shape, *FORMAT[letter], spread), bits)
-    parts = rng.integers(0, 1 << 63, shape, dtype=np.uint64) * np.uint64(2) + rng.integers(0, 2, shape).astype(
-        np.uint64
-    )
+    parts = rng.integers(0, 1 << 64, shape, dtype=np.uint64)
     edge = rng.choice(np.array([0, 1, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1], np.uint64), shape)
     few = rng.random(shape) < 0.25
     return join(np.where(few, edge, parts & np.uint64((1 << bits) - 1)), bits)

@@ -24,7 +24,7 @@ def operation(precision, name):
 
 @pytest.mark.parametrize("engine", AVAILABLE)
 @pytest.mark.parametrize(("precision", "name", "unsigned"), CASES)
-def test_operation(precision, name, unsigned, engine, cases=CHECKED):
+def test_operation(precision, name, unsigned, engine):
     rng = np.random.default_rng(hash_free_seed(precision, name))
     machine = Machine(engine)
     x, y = (random_words(rng, 4, precision, 40) for _ in range(2))
@@ -36,7 +36,7 @@ def test_operation(precision, name, unsigned, engine, cases=CHECKED):
     run(machine, f"{'u' if unsigned else ''}{precision}{name} $lm0v {'$ln0v' if two else ''} $lr0v")
     bits, got = BITS[precision], fetch(machine, GRF0, 4)
     op = operation(precision, name)
-    for a, b, c in zip(*(elements(w[:, :cases], bits).ravel().tolist() for w in (x, y, got)), strict=True):
+    for a, b, c in zip(*(elements(w[:, :CHECKED], bits).ravel().tolist() for w in (x, y, got)), strict=True):
         assert c == evaluate(op, a, b, bits, unsigned), (hex(a), hex(b))
 
 
