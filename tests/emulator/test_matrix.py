@@ -10,7 +10,7 @@ from tests.emulator.chip import AVAILABLE, GRF0, GRF1, LM0, LM1, elements, fetch
 
 SIZE = {"d": 4, "f": 8, "g": 8, "h": 16}
 LENGTH = {"d": 52, "f": 23, "g": 18, "h": 9}
-CHECKED_MABS = 24
+CHECKED_MABS = 12
 
 
 def data(rng, rows, letter, spread):

@@ -49,7 +49,8 @@ def chip(request):
 def test_single_copies(chip, ends):
     (source, a, unit), (target, b, other) = (split(end) for end in ends)
     data = chip.fill(source, a)
-    run(chip.machine, f"mvp/n{SIZE} ${ends[0]} ${ends[1]}")
+    texts = [end.replace("c", "lc") for end in ends]
+    run(chip.machine, f"mvp/n{SIZE} ${texts[0]} ${texts[1]}")
     assert (chip.read(target, other, b) == data[unit]).all()
 
 
