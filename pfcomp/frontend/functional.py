@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -45,30 +46,37 @@ def functionalise(raw: GraphModule) -> GraphModule:
         )(*fakes)
 
 
-def read_graph(
-    pure: GraphModule,
-    name: str,
-    inputs: Mapping[str, Tensor],
-    outputs: Sequence[str],
-    states: Mapping[str, Tensor],
-    registered: Sequence[str],
-) -> CapturedGraph:
-    """The captured graph of a functional trace whose placeholders are the inputs, then `states` in order of first use.
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a trace's placeholders and outputs are.
 
-    In the result, registered states come first, in their order.
+    Placeholders are the `inputs`, then the `states` (real tensors by name, in order of first use); outputs are the
+    user's keys, then the new values of the states `rebound`.
     """
-    reader = _Reader(pure, [*inputs, *states], reserved={*inputs, *states, *outputs})
-    values, updates = reader.read()
+
+    inputs: Mapping[str, Tensor]
+    outputs: tuple[str, ...]
+    rebound: tuple[str, ...]
+    states: Mapping[str, Tensor]
+
+
+def read_graph(pure: GraphModule, name: str, interface: Interface, registered: Sequence[str]) -> CapturedGraph:
+    """The captured graph of a functional trace; registered states come first, in their order."""
+    states = interface.states
+    reader = _Reader(pure, [*interface.inputs, *states], reserved={*interface.inputs, *states, *interface.outputs})
+    results, updates = reader.read()
+    values = results[: len(interface.outputs)]
+    updates |= dict(zip(interface.rebound, results[len(values) :], strict=True))
     order = sorted(states, key=lambda state: _rank(state, registered))
     roots = [*values, *updates.values()]
     nodes = _reachable(reader.nodes, roots)
     used = {ref.name for ref in roots} | {ref.name for node in nodes for ref in node.refs()}
     return CapturedGraph(
         name=name,
-        inputs=tuple((key, spec_of(fake)) for key, fake in inputs.items()),
+        inputs=tuple((key, spec_of(fake)) for key, fake in interface.inputs.items()),
         states=tuple((state, spec_of(states[state])) for state in order),
         nodes=nodes,
-        outputs=tuple(zip(outputs, values, strict=True)),
+        outputs=tuple(zip(interface.outputs, values, strict=True)),
         updates=tuple((state, updates[state]) for state in order if state in updates),
         constants={name: tensor for name, tensor in reader.constants.items() if name in used},
         initials={state: states[state].detach().clone().contiguous() for state in order},

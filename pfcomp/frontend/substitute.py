@@ -19,6 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_map_only
 
 from pfcomp.errors import SourceError
+from pfcomp.frontend.overrides import OVERRIDES
+from pfcomp.frontend.randomness import Randomness
 from pfcomp.frontend.sources import current_source
 
 SOURCE = "pfcomp.source"
@@ -45,6 +47,7 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         self.fake_mode = fake_mode
         self.originals: dict[str, Tensor] = {}
         self.leaves: dict[int, Tensor] = {}
+        self.random = Randomness()
         self._name_of = name_of
         self._inputs = {storage_of(tensor): name for name, tensor in inputs.items()}
         self._registered = {id(tensor): (name, tensor) for name, tensor in states.items()}
@@ -59,6 +62,9 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
     ) -> Any:
         if func.name() in _UNRECORDED:
             return func(*args, **(kwargs or {}))
+        if func in OVERRIDES:
+            with self:
+                return OVERRIDES[func](self.random, *args, **(kwargs or {}))
         source = self._source()
         args, kwargs = tree_map_only(Tensor, self._twin_or_self, (args, kwargs or {}))
         self._refuse_forbidden_writes(func, args, kwargs, source)
@@ -90,6 +96,10 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         if geometry == (original.size(), original.stride(), original.storage_offset()):
             return twin
         return torch.as_strided(twin, *geometry)
+
+    def state_name(self, tensor: Tensor) -> str | None:
+        """Name of a state, None for any other tensor."""
+        return self._identify(tensor)[0]
 
     def resolved(self, tensor: Tensor) -> Tensor:
         """A result of the user's function: the twin of a state that is returned as it is."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,8 +16,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from pfcomp.errors import PfcompError, SourceError
-from pfcomp.frontend.functional import functionalise, read_graph
+from pfcomp.frontend.functional import Interface, functionalise, read_graph
 from pfcomp.frontend.graph import CapturedGraph
+from pfcomp.frontend.guard import CaptureWarning, DataAssignment, Guard
 from pfcomp.frontend.names import get_tensor_name
 from pfcomp.frontend.signature import check_names, check_result, check_sample
 from pfcomp.frontend.sources import error_source, function_source
@@ -40,23 +43,74 @@ def capture(
     Raises SourceError (PF0301 to PF0312) with the user's line for whatever cannot be captured.
     """
     check_sample(sample)
+    first = _record(function, sample, states or {}, name_of)
+    second = _record(function, sample, states or {}, name_of)
+    if _outline(first.raw) != _outline(second.raw):
+        what = f"{_function_name(function)} does other things when it is called again; the first call is compiled"
+        warnings.warn(what, CaptureWarning, stacklevel=2)
+    with first.recorder.fake_mode:
+        pure = functionalise(first.raw)
+    return read_graph(pure, _function_name(function), first.interface, tuple(states or {}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """A raw trace, the mode that recorded it, and what the trace's placeholders and outputs are."""
+
+    raw: torch.fx.GraphModule
+    recorder: Substitution
+    interface: Interface
+
+
+def _record(
+    function: Function,
+    sample: Mapping[str, Tensor],
+    states: Mapping[str, Tensor],
+    name_of: Callable[[Tensor], str | None],
+) -> _Recording:
+    """Run the user's function once under the tracer."""
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = _fake_inputs(fake_mode, sample)
-    recorder = Substitution(fake_mode, fakes, dict(states or {}), name_of)
+    recorder = Substitution(fake_mode, fakes, states, name_of)
     keys: list[str] = []
+    rebound: list[str] = []
 
     def flat(*values: Tensor) -> list[Tensor]:
-        with recorder:
+        with Guard() as guard, recorder, DataAssignment():
             result = function(dict(zip(fakes, values, strict=True)))
-        check_result(result, function_source(function))
+            check_result(result, function_source(function))
+            recorder.random.advance()
+            replaced = _replacements(guard, recorder)
         keys[:] = result
-        return [recorder.resolved(value) for value in result.values()]
+        rebound[:] = replaced
+        return [*(recorder.resolved(value) for value in result.values()), *replaced.values()]
 
-    with _tracing_environment(), _kept_gradients(recorder, states or {}), fake_mode:
+    with _tracing_environment(), _kept_gradients(recorder, states), fake_mode:
         raw = _traced(flat, list(fakes.values()))
-        check_names(fakes, keys, recorder.originals)
-        pure = functionalise(raw)
-    return read_graph(pure, _function_name(function), fakes, keys, recorder.originals, tuple(states or {}))
+    check_names(fakes, keys, recorder.originals)
+    return _Recording(raw, recorder, Interface(fakes, tuple(keys), tuple(rebound), recorder.originals))
+
+
+def _replacements(guard: Guard, recorder: Substitution) -> dict[str, Tensor]:
+    """New value by name of each state that the function replaced by another tensor object."""
+    found: dict[str, Tensor] = {}
+    for original, new in guard.collect():
+        name = recorder.state_name(original)
+        if name is None:
+            what = f"a buffer of shape {tuple(original.shape)} is replaced but is neither registered nor named"
+            warnings.warn(f"{what}; its new value is lost", CaptureWarning, stacklevel=2)
+        elif new.shape != original.shape or new.dtype != original.dtype:
+            what = f"state '{name}' changes its shape or dtype"
+            raise SourceError("PF0309", what, hint="run the function once eagerly before it is compiled")
+        else:
+            recorder.twin(name, original)
+            found[name] = recorder.resolved(new)
+    return found
+
+
+def _outline(raw: torch.fx.GraphModule) -> list[tuple[str, ...]]:
+    """What a trace does, for comparison with another trace of the same function."""
+    return [(node.op, str(node.target), str(node.args), str(node.kwargs)) for node in raw.graph.nodes]
 
 
 def _fake_inputs(fake_mode: FakeTensorMode, sample: Mapping[str, Tensor]) -> dict[str, Tensor]:

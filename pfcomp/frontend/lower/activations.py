@@ -52,7 +52,7 @@ def _hardswish(b: Builder, node: Any, x: Any) -> Any:
     return b.op("Mul", x, b.op("HardSigmoid", x, alpha=1 / 6, beta=0.5))
 
 
-@lowers("_softmax.default", "_safe_softmax.default", "_log_softmax.default")
+@lowers("_softmax.default", "_log_softmax.default")
 def _softmax(b: Builder, node: Any, x: Any, dim: int, half_to_float: Any = False, **_: Any) -> Any:
     kind = "LogSoftmax" if "log_softmax" in node.op else "Softmax"
     value = b.as_type(x, out_type(node))
