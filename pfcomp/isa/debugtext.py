@@ -16,7 +16,7 @@ _PLACE = re.compile(
     r"(?:n(?P<n>[0-9]{1,3}))?(?:c(?P<c>[0-9]{1,3}))?(?:b(?P<b>[0-9]{1,3}))?(?:m(?P<m>[0-9]{1,3}))?"
     r"(?:p(?P<p>[0-9]{1,3}))?\Z"
 )
-_SUGAR = re.compile(r"(?:l[0-9a-fA-F]{16}|[iw][0-9a-fA-F]{8}|[sh][0-9a-fA-F]{4}|[0-9a-fA-F]+)*\Z")
+_SUGAR = re.compile(r"(?:l[0-9a-fA-F]{16}|[iw][0-9a-fA-F]{8}|[sh][0-9a-fA-F]{4}|[0-9a-fA-F])*\Z")
 _PREFIXES = str.maketrans("", "", "liwsh")
 _DRAM_LINE = re.compile(r"r\s+([0-3])\s+([0-9a-fA-F]{9})\s+([0-9a-fA-F]{3})\s+([0-9a-fA-F]+)\Z")
 _HOST_LINE = re.compile(r"c(\s+[0-9a-zA-Z]+){7,8}\Z")

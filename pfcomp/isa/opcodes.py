@@ -47,6 +47,12 @@ def _opcode(text: str) -> tuple[Mnemonic, dict[str, object]]:
     return mnemonic, fields
 
 
+def parse_opcode(text: str) -> tuple[Mnemonic, dict[str, object]]:
+    """The row of an opcode such as `fvadd` or `l1bmd+1`, and the `Op` fields that its modifiers set."""
+    mnemonic, fields = _opcode(text)
+    return mnemonic, dict(fields)
+
+
 def _unknown(text: str, head: str) -> str:
     shown = text if len(text) <= 40 else text[:40] + "..."
     if head.startswith(("$", "-$")):

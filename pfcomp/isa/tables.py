@@ -84,3 +84,8 @@ def _build() -> dict[str, Mnemonic]:
 
 
 MNEMONICS: dict[str, Mnemonic] = _build()
+
+
+def find_heads(info: OpInfo) -> tuple[str, ...]:
+    """Canonical spellings of a row, in table order."""
+    return tuple(text for text, m in MNEMONICS.items() if m.info is info and spell_head(m) == text)

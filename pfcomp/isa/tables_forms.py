@@ -120,7 +120,7 @@ MWRITE_X = Slot("row data", INPUTS, negate=True, suffixes=(("e", "dfgh"), ("r", 
 RESULT = Slot("destination", UNIT_OUTPUTS, mask=True)
 DATA_RESULT = Slot("destination", PE_OUTPUTS, mask=True)
 UP_X = Slot("PE source", INPUTS)
-UP_REDUCED = Slot("PE source", INPUTS, suffixes=(("e", "fh"),))
+UP_REDUCED = Slot("PE source", INPUTS, suffixes=(("e", "f"),))
 L1BM_SOURCE = Slot("L1BM source", frozenset({Place.L1BM, Place.TURNAROUND}))
 L1BM_TARGET = Slot("L1BM destination", frozenset({Place.L1BM, Place.TURNAROUND}))
 L1BM_LONG_SOURCE = Slot("L1BM source", L1BM_SOURCE.places, widths=(2,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -157,6 +159,30 @@ def test_single_pieces():
             call(text)
     with pytest.raises(SourceError, match="expected one statement, found 2"):
         parse_statement("nop\nnop")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"d set $lm0 2 {'0' * 5000}x",
+        "r 0 000000000 001 " + "0" * 5000 + "x",
+        "linc " + "$lm0" * 5000,
+        "linc" + "/1" * 5000,
+        "mvp/n64" + "i01" * 5000 + "x $d0 $p0",
+        'imm f"' + "1" * 5000 + '" $lr0',
+        "c " + "0 " * 5000,
+        "l2bmb@" + "1," * 5000 + " $lc0 $lb0",
+        "mask" + "r" * 5000 + "z 1",
+        "z" * 50000,
+        "; " * 50000 + "x",
+    ],
+    ids=range(11),
+)
+def test_long_nonsense_is_refused_quickly(text):
+    start = time.perf_counter()
+    with pytest.raises(SourceError):
+        parse(text)
+    assert time.perf_counter() - start < 1
 
 
 @quick

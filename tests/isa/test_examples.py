@@ -77,7 +77,7 @@ LINES = {
     "dvfmaru $lm0v $ln0v $ls0v $r0v": "dvfmaur $lm0v $ln0v $ls0v $r0v",
     "l1bmd+0 $lb0 $lr0v": None,
     "l1bmm4@3 $llm0v $llb0": None,
-    "l1bmrhfadd $lm0ve $lb0": None,
+    "l1bmrffaddr $lm0ve $lb0": None,
     "l1bmrffaddr $llm0v $llb0": None,
     "l2bmb@0,2,4,6 $lc0 $lb0": "l2bmb@0/6 $lc0 $lb0",
     "l2bmi@3/4 $lb0 $lb64": None,
