@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
 from collections import deque
 
@@ -30,6 +31,7 @@ class DramAllocator:
         self.capacity = capacity
         self._free: list[tuple[int, int]] = [(0, round_up(capacity - TAIL - UNIT + 1, UNIT))]
         self._used: dict[int, int] = {}
+        self._lock = threading.Lock()
         self._released: deque[int] = deque()
 
     @property
@@ -47,6 +49,10 @@ class DramAllocator:
         """Base of a new range for `size` long words per group. Raises DeviceError PF0606 when nothing fits."""
         reserve = round_up(max(size, 1), TRANSFER if written else UNIT)
         alignment = TRANSFER if size >= TRANSFER else UNIT
+        with self._lock:
+            return self._first_fit(reserve, alignment, name)
+
+    def _first_fit(self, reserve: int, alignment: int, name: str) -> int:
         self._collect()
         for position, (begin, end) in enumerate(self._free):
             base = round_up(begin, alignment)

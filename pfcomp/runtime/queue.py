@@ -6,12 +6,13 @@ import atexit
 import os
 import queue
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from pfcomp.errors import DeviceError, PfcompError
+from pfcomp.runtime.tracing import recorded
 
 Result = TypeVar("Result")
 LIMIT = 8  # outstanding jobs of a queue
@@ -70,11 +71,11 @@ class WorkQueue:
     def __init__(self, name: str) -> None:
         self.name = name
         self._reset()
-        _QUEUES.add(self)
 
     def _reset(self) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._start = threading.Lock()
+        self._running = threading.RLock()  # held while a job runs
         self._thread: threading.Thread | None = None
         self._pending: deque[Ticket[Any]] = deque()
 
@@ -82,18 +83,28 @@ class WorkQueue:
         """Enqueue `job`, first waiting while `LIMIT` others are outstanding; `label` names it in error messages."""
         ticket: Ticket[Result] = Ticket(label)
         if threading.current_thread() is self._thread:
-            ticket.run(job)
+            self._run(ticket, job)
             return ticket
         self._ensure_thread()
-        self._make_room()
+        self._settle(LIMIT - 1)  # bounds the device memory that outstanding jobs keep alive
         self._pending.append(ticket)
-        self._jobs.put(lambda: ticket.run(job))
+        self._jobs.put(lambda: self._run(ticket, job))
         return ticket
+
+    def call(self, job: Callable[[], Result]) -> Result:
+        """Run `job` on the calling thread after all jobs submitted so far: cheaper than `submit` for short ones."""
+        if threading.current_thread() is not self._thread:
+            self._settle(0)
+        with self._running:
+            return job()
+
+    def _run(self, ticket: Ticket[Result], job: Callable[[], Result]) -> None:
+        with self._running, recorded(f"queue {self.name}", ticket.label):
+            ticket.run(job)
 
     def drain(self) -> None:
         """Wait until every job submitted so far has ended; errors stay with their tickets."""
-        if self._thread is not None and self._thread.is_alive():
-            self.submit("drain", lambda: None).wait()
+        self.call(lambda: None)
 
     def after_fork(self) -> None:
         """Make the queue usable in a forked child."""
@@ -103,16 +114,18 @@ class WorkQueue:
             if not ticket.done:
                 ticket.fail(DeviceError("PF0607", "the run belongs to the process that forked", where=ticket.label))
 
-    def _make_room(self) -> None:
-        """Bound the device memory that outstanding jobs keep alive."""
-        while self._pending and (self._pending[0].done or len(self._pending) >= LIMIT):
-            self._pending.popleft().settle()
+    def _settle(self, most: int) -> None:
+        """Wait until at most `most` of the jobs submitted so far are outstanding, and forget the ended ones."""
+        with suppress(IndexError):  # another thread may empty the list meanwhile
+            while len(self._pending) > most or self._pending[0].done:
+                self._pending.popleft().settle()
 
     def _ensure_thread(self) -> None:
         with self._start:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=_work, args=(self._jobs,), name=self.name, daemon=True)
                 self._thread.start()
+                _QUEUES[id(self)] = self
 
 
 def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
@@ -122,17 +135,17 @@ def _work(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
         del job  # it holds device buffers
 
 
-_QUEUES: weakref.WeakSet[WorkQueue] = weakref.WeakSet()
+_QUEUES: dict[int, WorkQueue] = {}  # those that have started a thread, which lives as long as the process
 
 
 def drain_all() -> None:
     """Wait for all queues of the process."""
-    for each in list(_QUEUES):
+    for each in list(_QUEUES.values()):
         each.drain()
 
 
 def _after_fork() -> None:
-    for each in list(_QUEUES):
+    for each in list(_QUEUES.values()):
         each.after_fork()
 
 

@@ -85,7 +85,8 @@ def write_perfetto(slices: list[Slice], path: Path) -> None:
         track = _number(_EVENT_TRACK, tracks[each.track])
         begin = _number(_EVENT_TYPE, _SLICE_BEGIN) + track + _bytes(_EVENT_NAME, each.name.encode())
         events.append((each.begin, 1, begin))
-        events.append((each.end, 0, _number(_EVENT_TYPE, _SLICE_END) + track))
+        end = max(each.end, each.begin + 1)  # a slice without length would end before it begins
+        events.append((end, 0, _number(_EVENT_TYPE, _SLICE_END) + track))
     for stamp, _, event in sorted(events, key=lambda e: e[:2]):
         packets.append(_number(_PACKET_TIMESTAMP, stamp) + _number(_PACKET_SEQUENCE, 1) + _bytes(_PACKET_EVENT, event))
     path.write_bytes(b"".join(_bytes(_TRACE_PACKET, packet) for packet in packets))

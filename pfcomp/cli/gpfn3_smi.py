@@ -1,0 +1,57 @@
+"""`gpfn3-smi`: list, reset and clear the (emulated) boards (mlsdk.md 5)."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pfcomp.errors import PfcompError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """List, reset and clear the MN-Core 2 boards of this computer. Without hardware the boards are emulated."""
+
+
+@cli.command("list")
+def list_boards() -> None:
+    """Print `<index>: <name>` for every board."""
+    from pfcomp.runtime.devices import board_count, board_name
+
+    for index in range(board_count()):
+        click.echo(f"{index}: {board_name(index)}")
+
+
+@cli.command()
+@click.argument("device")
+@click.option("--force", is_flag=True, help="Take the board away from a running program.")
+def reset(device: str, force: bool) -> None:
+    """Free the board DEVICE (index or name). A board in use stays with its program unless --force is given."""
+    from pfcomp.runtime.maintenance import reset_board
+
+    click.echo(reset_board(device, force))
+
+
+@cli.command()
+@click.argument("device")
+@click.option("-pattern", "--pattern", default="0", help="64-bit number that fills the memory, decimal or 0x hex.")
+@click.option("-seed", "--seed", type=int, default=None, help="Fill with random numbers of this seed instead.")
+def clear(device: str, pattern: str, seed: int | None) -> None:
+    """Fill the DRAM of the board DEVICE (index or name). It takes effect in programs that start afterwards."""
+    from pfcomp.runtime.maintenance import clear_board
+
+    click.echo(clear_board(device, pattern, seed))
+
+
+def main() -> None:
+    """Entry point: errors are one line on stderr, the exit status is that of the error's kind."""
+    try:
+        cli.main(prog_name="gpfn3-smi", standalone_mode=True)
+    except PfcompError as error:
+        print(f"gpfn3-smi: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

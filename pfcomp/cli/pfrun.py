@@ -1,0 +1,64 @@
+"""`pfrun`: run an app, a codegen_dir or a bare assembly program, and check what it computes (design.md 5)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pfcomp.errors import PfcompError
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--input", "inputs", multiple=True, metavar="NAME=WHAT", help="x=x.npy, x=ones, x=zeros or x=rand:SEED.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write all outputs to this .npz file.")
+@click.option("--expect", "expectations", multiple=True, metavar="NAME=FILE.npy", help="Compare an output with a file.")
+@click.option("--rtol", type=click.FloatRange(min=0), default=1e-5, show_default=True, help="Relative tolerance.")
+@click.option("--atol", type=click.FloatRange(min=0), default=1e-8, show_default=True, help="Absolute tolerance.")
+@click.option("--device", default="emu2", show_default=True, help="emu2, mncore2:auto, mncore2:<index> or pfvm:cpu.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Run this many times.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("-d", "--dump", type=click.Path(path_type=Path), help="Write `d get` lines here (default: stderr).")
+@click.option("--no-check", is_flag=True, help="Run a bare program even if the static checker finds mistakes.")
+def cli(  # noqa: PLR0917 -- one parameter for each option
+    target: Path,
+    inputs: tuple[str, ...],
+    output: Path | None,
+    expectations: tuple[str, ...],
+    rtol: float,
+    atol: float,
+    device: str,
+    repeat: int,
+    as_json: bool,
+    dump: Path | None,
+    no_check: bool,
+) -> None:
+    """Run TARGET: a codegen_dir, an app (.app, .app.zst), or an assembly program (.vsm).
+
+    Exit status 0: it ran and every expectation held. 1: an expectation did not hold. Others: docs/errors.md.
+    """
+    from pfcomp.runtime import apprun, vsmrun
+
+    if target.suffix == ".vsm":
+        report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat)
+    else:
+        request = apprun.Request(target, inputs, output, expectations, rtol, atol, device, repeat)
+        report = apprun.run_app(request)
+    click.echo(report.json() if as_json else report.text())
+    if not report.held:
+        sys.exit(1)
+
+
+def main() -> None:
+    """Entry point: errors are one line on stderr, the exit status is that of the error's kind."""
+    try:
+        cli.main(prog_name="pfrun", standalone_mode=True)
+    except PfcompError as error:
+        print(f"pfrun: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
