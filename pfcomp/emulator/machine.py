@@ -10,6 +10,7 @@ from pfcomp.emulator.micro import Code, Micro
 from pfcomp.emulator.numpy_engine.engine import interpret
 from pfcomp.emulator.sparse import SparseMemory
 from pfcomp.emulator.state import State
+from pfcomp.emulator.strict import Watch, stale_paths
 from pfcomp.errors import UsageError
 from pfcomp.isa.model import Place, Program
 
@@ -42,13 +43,15 @@ class Executable:
 
 
 class Machine:
-    """One chip. `engine` is one of ENGINES."""
+    """One chip. `engine` is one of ENGINES; `strict` collects findings (see `pfcomp.emulator.strict`)."""
 
     def __init__(self, engine: str = "auto", strict: bool = False) -> None:
         if engine not in ENGINES:
             raise UsageError("PF0705", f"engine {engine!r} does not exist; choose one of {', '.join(ENGINES)}")
         self.engine, self.strict = engine, strict
+        self._watch: Watch | None = None
         self.state = State()
+        self._start_watch()
 
     @property
     def dram(self) -> SparseMemory:
@@ -70,22 +73,45 @@ class Machine:
         """Execute a program on the present state."""
         lowered = executable.lowered(self.state.bar_in_use())
         lines: list[str] = []
-        for micro in lowered.micros:
-            if micro.code < Code.MOVE:
-                interpret(self.state, (micro,))
+        for segment in lowered.segments:
+            if isinstance(segment, Micro):
+                self._host(segment, lowered, lines)
+            elif self._watch is not None:
+                self._watched(segment, self._watch)
             else:
-                self._host(micro, lowered, lines)
-        return RunResult(executable.program.steps, lines)
+                interpret(self.state, segment)
+        findings = () if self._watch is None else self._take_findings(executable.program, self._watch)
+        return RunResult(executable.program.steps, lines, findings)
 
     def _host(self, micro: Micro, lowered: Lowered, lines: list[str]) -> None:
         index = micro.params[0]
         if micro.code == Code.MOVE:
-            moves.execute(self.state, *lowered.moves[index])
+            move, mapping = lowered.moves[index]
+            if self._watch is not None:
+                self._watch.line = move.line
+            moves.execute(self.state, move, mapping, self._watch)
         elif micro.code == Code.GET:
             lines += dump.get_lines(self.state, lowered.gets[index])
         else:
             dump.apply_set(self.state, lowered.sets[index])
+            if self._watch is not None:
+                self._watch.place_written(lowered.sets[index].operand.place)
+
+    def _watched(self, micros: tuple[Micro, ...], watch: Watch) -> None:
+        for micro in micros:
+            watch.before(micro)
+            interpret(self.state, (micro,))
+            watch.after(micro)
+
+    def _take_findings(self, program: Program, watch: Watch) -> tuple[str, ...]:
+        found = (*watch.findings, *stale_paths(program))
+        watch.findings.clear()
+        return found
 
     def reset(self) -> None:
         """Forget all memories."""
         self.state = State()
+        self._start_watch()
+
+    def _start_watch(self) -> None:
+        self._watch = Watch(self.state) if self.strict else None

@@ -12,6 +12,7 @@ from pfcomp.emulator.numpy_engine.reduce import reduce
 from pfcomp.emulator.rows import TILES
 from pfcomp.emulator.sparse import GROUPS
 from pfcomp.emulator.state import DAR_ENTRIES, State, Words
+from pfcomp.emulator.strict import Watch
 from pfcomp.errors import SourceError
 from pfcomp.isa.model import Move, Operand, Place
 from pfcomp.isa.tables import find_move_form
@@ -35,13 +36,15 @@ class _Side:
     `unit` is the group for DRAM and PDM, the L2B (0..7) for L2BM.
     """
 
-    def __init__(self, state: State, operand: Operand, run: int) -> None:
-        self.state, self.operand, self.run = state, operand, run
+    def __init__(self, state: State, operand: Operand, run: int, watch: Watch | None) -> None:
+        self.state, self.operand, self.run, self.watch = state, operand, run, watch
         self.base = _base(operand)
 
     def get(self, unit: int, count: int) -> Words:
         place = self.operand.place
         if place == Place.L2BM:
+            if self.watch is not None:
+                self.watch.memory_read(place, unit, self.base, count)
             return load(self.state.l2bm[unit], self.base % self.state.l2bm.shape[-1], count)
         if place == Place.DRAM_INDIRECT:
             pieces = [self.state.dram.read(unit, a, n) for a, n in self._blocks(unit, count)]
@@ -53,6 +56,8 @@ class _Side:
         place = self.operand.place
         if place == Place.L2BM:
             store(self.state.l2bm[unit], self.base % self.state.l2bm.shape[-1], data)
+            if self.watch is not None:
+                self.watch.memory_wrote(place, unit, self.base, len(data))
         elif place == Place.DRAM_INDIRECT:
             done = 0
             for address, count in self._blocks(unit, len(data)):
@@ -185,8 +190,9 @@ def check(move: Move) -> str:
     return form.mapping
 
 
-def execute(state: State, move: Move, mapping: str) -> None:
-    """Carry out one MV; `mapping` comes from `check`."""
+def execute(state: State, move: Move, mapping: str, watch: Watch | None = None) -> None:
+    """Carry out one MV; `mapping` comes from `check`, `watch` is strict mode's."""
     run = move.run or 1
     code = reduction_code(move.reduction) if move.reduction else -1
-    MAPPINGS[mapping](_Side(state, move.source, run), _Side(state, move.destination, run), move.size, code)
+    source, target = _Side(state, move.source, run, watch), _Side(state, move.destination, run, watch)
+    MAPPINGS[mapping](source, target, move.size, code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,8 @@ class SparseMemory:
     def __init__(self, name: str, size: int) -> None:
         self.name, self.size = name, size
         self._groups: list[NDArray[np.uint64] | None] = [None] * GROUPS
+        self.on_read: Callable[[int, int, int], None] | None = None  # called with group, address, count
+        self.on_write: Callable[[int, int, int], None] | None = None
 
     def array(self, group: int) -> NDArray[np.uint64]:
         """The whole address space of `group` as one array; pages are allocated by the operating system on touch."""
@@ -43,6 +46,8 @@ class SparseMemory:
     def read(self, group: int, address: int, count: int) -> NDArray[np.uint64]:
         """`count` long words from LW `address` of `group` (a copy); addresses wrap (isa.md 3)."""
         self._check(group, address, count)
+        if self.on_read is not None:
+            self.on_read(group, address, count)
         if self._groups[group] is None:
             return np.zeros(count, np.uint64)
         memory, end = self.array(group), address + count
@@ -54,6 +59,8 @@ class SparseMemory:
         """Store the long words `data` (uint64, one axis) from LW `address` of `group`."""
         values = np.ascontiguousarray(data, dtype=np.uint64).reshape(-1)
         self._check(group, address, len(values))
+        if self.on_write is not None:
+            self.on_write(group, address, len(values))
         head = min(len(values), self.size - address)
         memory = self.array(group)
         memory[address : address + head] = values[:head]

@@ -16,12 +16,27 @@ _NONE: frozenset[Place] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Micro-operations and the tables that MOVE, GET and SET point into."""
+    """Micro-operations in segments, and the tables that MOVE, GET and SET point into."""
 
-    micros: tuple[Micro, ...]
+    segments: tuple[Micro | tuple[Micro, ...], ...]
     moves: tuple[tuple[Move, str], ...]
     gets: tuple[DebugGet, ...]
     sets: tuple[DebugSet, ...]
+
+
+def segments(micros: list[Micro]) -> tuple[Micro | tuple[Micro, ...], ...]:
+    """Runs of PE-side micro-operations, and single ones that the host carries out."""
+    parts: list[Micro | tuple[Micro, ...]] = []
+    pending: list[Micro] = []
+    for micro in micros:
+        if micro.code < Code.MOVE:
+            pending.append(micro)
+            continue
+        if pending:
+            parts.append(tuple(pending))
+        parts.append(micro)
+        pending = []
+    return (*parts, tuple(pending)) if pending else tuple(parts)
 
 
 def live_paths(statements: tuple[Statement, ...]) -> list[frozenset[Place]]:
@@ -68,4 +83,4 @@ def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
             e.line = statement.line
             e.emit(Code.SET, None, (), len(sets))
             sets.append(statement)
-    return Lowered(tuple(e.micros), tuple(transfers), tuple(gets), tuple(sets))
+    return Lowered(segments(e.micros), tuple(transfers), tuple(gets), tuple(sets))
