@@ -1,0 +1,1 @@
+"""Kernels: from planned nodes to micro-operations (docs/compiler.md)."""

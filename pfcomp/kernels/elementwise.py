@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,17 +26,28 @@ class Result:
     value: Virtual | None = None
 
 
-Value = Operand | Virtual | Result
+Value: TypeAlias = Operand | Virtual | Result
+
+
+@dataclass(slots=True)
+class _Pending:
+    result: Result
+    mnemonic: str
+    operands: tuple[Operand | Virtual, ...]
 
 
 class VectorEmitter:
-    """Emits the chip operations of recipes; see `pfcomp.kernels.table.Emitter` for what the methods mean."""
+    """Emits the chip operations of recipes; see `pfcomp.kernels.table.Emitter` for what the methods mean.
+
+    The last operation is held back, so that a result can be written to local memory by the very operation that
+    computes it.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.constants: dict[int, Virtual] = {}
         self.vectors = 0
-        self.pending: tuple[Result, str, tuple[Operand | Virtual, ...]] | None = None
+        self.pending: _Pending | None = None
 
     def begin_vector(self) -> None:
         """Must be called before each vector."""
@@ -44,18 +56,17 @@ class VectorEmitter:
         self.vectors += 1
 
     def op(self, mnemonic: str, *operands: Value) -> Value:
-        self._flush()
-        result = Result()
-        self.pending = (result, mnemonic, self._through_ports(operands))
-        return result
+        self.flush()
+        self.pending = _Pending(Result(), mnemonic, tuple(map(_plain, operands)))
+        return self.pending.result
 
     def negated(self, value: Value) -> Value:
-        self._flush()
+        self.flush()
         plain = _plain(value)
         return replace(plain, negate=not plain.negate) if isinstance(plain, Operand) else neg(plain)
 
     def word(self, bits: int) -> Value:
-        self._flush()
+        self.flush()
         if bits not in self.constants:
             self.constants[bits] = self.builder.op(immediate(bits))
         return self.constants[bits]
@@ -63,45 +74,19 @@ class VectorEmitter:
     def sign_bits(self) -> Value:
         return SIGN_BITS
 
-    def store(self, value: Value, target: Operand) -> Value:
-        """Write `value` to local memory and return something that later operations can read in its place."""
-        if self.pending is not None and value is self.pending[0] and not _conflicts(self.pending[2], target):
-            result, mnemonic, operands = self.pending
-            result.value = self.builder.op(mnemonic, *operands, to=target)
-            self.pending = None
-            return result
-        self._flush()
-        plain = _plain(value)
-        source = self._copied(plain) if isinstance(plain, Operand) and _conflicts((plain,), target) else plain
-        self.builder.op("lpassa", source, to=target)
-        return value
+    def store(self, value: Value, target: Operand) -> None:
+        """Write `value` to local memory."""
+        if self.pending is not None and value is self.pending.result:
+            self.flush(target)
+        else:
+            self.flush()
+            self.builder.op("lpassa", _plain(value), to=target)
 
-    def finish(self) -> None:
-        """Emit what is still pending; its result goes nowhere else."""
-        self._flush()
-
-    def _flush(self) -> None:
+    def flush(self, to: Operand | None = None) -> None:
+        """Emit the operation that was held back."""
         if self.pending is not None:
-            result, mnemonic, operands = self.pending
-            result.value = self.builder.op(mnemonic, *operands)
-            self.pending = None
-
-    def _copied(self, operand: Operand) -> Virtual:
-        return self.builder.op("lpassa", replace(operand, negate=False))
-
-    def _through_ports(self, values: Sequence[Value]) -> tuple[Operand | Virtual, ...]:
-        """Copy operands so that each memory is read at one set of addresses only (isa.md 16, rule 5)."""
-        taken: dict[Place, Operand] = {}
-        result: list[Operand | Virtual] = []
-        for value in map(_plain, values):
-            if isinstance(value, Operand) and value.address is not None:
-                first = taken.setdefault(value.place, value)
-                if first.address != value.address:
-                    copy = self._copied(value)
-                    result.append(neg(copy) if value.negate else copy)
-                    continue
-            result.append(value)
-        return tuple(result)
+            held, self.pending = self.pending, None
+            held.result.value = self.builder.op(held.mnemonic, *held.operands, to=to)
 
 
 def _plain(value: Value) -> Operand | Virtual:
@@ -110,12 +95,6 @@ def _plain(value: Value) -> Operand | Virtual:
     if value.value is None:
         raise ValueError("a result was used before it was emitted")
     return value.value
-
-
-def _conflicts(operands: Sequence[Operand | Virtual], target: Operand) -> bool:
-    """True if an operation cannot read `operands` and write `target`: one memory at two sets of addresses."""
-    memories = (o for o in operands if isinstance(o, Operand) and o.place is target.place)
-    return any(o.address != target.address for o in memories)
 
 
 def immediate(bits: int) -> str:
@@ -142,5 +121,7 @@ def emit_vector(
         operands = [values[name] if name in values else emitter.word(words[name]) for name in step.inputs]
         result = ELEMENTWISE[step.op].recipe(emitter, operands)
         name = step.outputs[0]
-        values[name] = emitter.store(result, targets[name]) if name in targets else result
-    emitter.finish()
+        values[name] = result
+        if name in targets:
+            emitter.store(result, targets[name])
+    emitter.flush()

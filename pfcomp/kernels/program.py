@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,7 +104,7 @@ class RegionEmitter:
         value, local = self.graph.values[node.inputs[0]], self.graph.values[node.outputs[0]]
         return Download(self.context, value, local, part, share)
 
-    def _attributed(self, node: MNNode):  # type: ignore[no-untyped-def]
+    def _attributed(self, node: MNNode) -> AbstractContextManager[None]:
         return self.context.builder.node(node.name, op=node.op, source=node.source)
 
 

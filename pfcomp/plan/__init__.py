@@ -1,0 +1,1 @@
+"""The planner: from the compiled ONNX graph to a schedule (docs/compiler.md)."""

@@ -39,7 +39,9 @@ def place(
     placed: dict[str, tuple[Lifetime, Placement]] = {}
     for life in sorted(lifetimes, key=lambda v: (v.birth, -v.size, v.name)):
         for location in wishes[life.name]:
-            taken = [(p.address, other.size) for other, p in placed.values() if p.location is location and _meet(other, life)]
+            taken = [
+                (p.address, other.size) for other, p in placed.values() if p.location is location and _meet(other, life)
+            ]
             address = _first_gap(taken, life.size, budget)
             if address is not None:
                 placed[life.name] = (life, Placement(location, address))

@@ -58,10 +58,10 @@ def layout_of(shape: tuple[int, ...], table: AxisTable) -> Layout:
 
 
 def _with_copies(layout: Layout) -> Layout:
-    """The layout with `B@[...]` for all coordinate bits that no digit uses, W first, for 32-bit elements."""
+    """The layout with `B@[...]` for all coordinate bits that no digit uses, for 32-bit elements."""
     named = with_broadcast(layout, (Level.PE, Level.MAB, Level.L1B, Level.L2B))
     word = () if used_bits(layout, Level.W) else (Broadcast(Level.W),)
-    return Layout(layout.axes, word + named.broadcast)
+    return Layout(layout.axes, named.broadcast + word)
 
 
 def table_of(layout: Layout) -> AxisTable:

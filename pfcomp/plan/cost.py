@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pfcomp.layout.image import ImageSpec
+from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan.axes import AxisTable, address_extents, layout_of
 
 DRAM_WORDS_PER_CYCLE = 8
@@ -22,9 +22,7 @@ def transfer_steps(shape: tuple[int, ...], table: AxisTable) -> int:
     return dram + l2bm + -(-spec.addresses // L1BM_STEP_ADDRESSES)
 
 
-def region_steps(
-    moved: Iterable[tuple[int, ...]], computed: Iterable[tuple[int, ...]], table: AxisTable
-) -> int:
+def region_steps(moved: Iterable[tuple[int, ...]], computed: Iterable[tuple[int, ...]], table: AxisTable) -> int:
     """Estimate for a region that moves values of the shapes `moved` and computes those of `computed`."""
     compute = 0
     for shape in computed:

@@ -2,57 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pfcomp.ir.model import MNNode
+
+Shapes = dict[str, tuple[int, ...]]
 
 MAX_BODY = 24
 """Nodes per fused body: bounds the registers that four vectors in flight can need."""
 
 
-def fuse(nodes: tuple[MNNode, ...], shapes: dict[str, tuple[int, ...]], kept: frozenset[str]) -> tuple[MNNode, ...]:
+def fuse(nodes: tuple[MNNode, ...], shapes: Shapes, kept: frozenset[str]) -> tuple[MNNode, ...]:
     """Merge each node into a producer of its shape where no cycle arises; `kept` values stay observable.
 
     Returns nodes in an order that respects the dependences. A group of one node is returned as it is.
     """
-    groups: list[list[MNNode]] = []
-    group_of: dict[str, int] = {}
-    before: list[set[int]] = []  # groups that each group depends on, transitively
+    grouping = _Grouping(shapes)
     for node in nodes:
-        sources = [group_of[name] for name in node.inputs if name in group_of]
-        home = next((g for g in dict.fromkeys(reversed(sources)) if _joins(node, g, groups, sources, before, shapes)), -1)
-        if home < 0:
-            home = len(groups)
-            groups.append([])
-            before.append(set())
-        groups[home].append(node)
-        _add_dependences(home, sources, before)
-        group_of.update(dict.fromkeys(node.outputs, home))
-    order = _topological(before)
-    return tuple(_merge(groups[g], nodes, kept) for g in order)
+        grouping.add(node)
+    order = _topological(grouping.before)
+    return tuple(_merge(grouping.groups[g], nodes, kept) for g in order)
 
 
-def _joins(
-    node: MNNode,
-    group: int,
-    groups: list[list[MNNode]],
-    sources: list[int],
-    before: list[set[int]],
-    shapes: dict[str, tuple[int, ...]],
-) -> bool:
-    same_shape = shapes[node.outputs[0]] == shapes[groups[group][0].outputs[0]]
-    cycle = any(group in before[s] for s in sources if s != group)
-    return same_shape and not cycle and len(groups[group]) < MAX_BODY
+@dataclass(slots=True)
+class _Grouping:
+    """Groups in order of their first node; `before[g]` are the groups that g depends on, transitively."""
 
+    shapes: Shapes
+    groups: list[list[MNNode]] = field(default_factory=list)
+    before: list[set[int]] = field(default_factory=list)
+    group_of: dict[str, int] = field(default_factory=dict)
 
-def _add_dependences(group: int, sources: list[int], before: list[set[int]]) -> None:
-    new = {s for s in sources if s != group}
-    for s in tuple(new):
-        new |= before[s]
-    before[group] |= new
-    for other in before:
-        if group in other:
-            other |= before[group]
+    def add(self, node: MNNode) -> None:
+        sources = [self.group_of[name] for name in node.inputs if name in self.group_of]
+        candidates = dict.fromkeys(reversed(sources))
+        home = next((g for g in candidates if self._joins(node, g, sources)), len(self.groups))
+        if home == len(self.groups):
+            self.groups.append([])
+            self.before.append(set())
+        self.groups[home].append(node)
+        self._depend(home, sources)
+        self.group_of.update(dict.fromkeys(node.outputs, home))
+
+    def _joins(self, node: MNNode, group: int, sources: list[int]) -> bool:
+        members = self.groups[group]
+        same_shape = self.shapes[node.outputs[0]] == self.shapes[members[0].outputs[0]]
+        cycle = any(group in self.before[s] for s in sources if s != group)
+        return same_shape and not cycle and len(members) < MAX_BODY
+
+    def _depend(self, group: int, sources: list[int]) -> None:
+        new = {s for s in sources if s != group}
+        new.update(*(self.before[s] for s in new))
+        self.before[group] |= new
+        for later in (b for b in self.before if group in b):
+            later.update(self.before[group])
 
 
 def _topological(before: list[set[int]]) -> list[int]:

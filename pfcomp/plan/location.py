@@ -16,9 +16,7 @@ OPERAND_WEIGHT = 4
 RESULT_WEIGHT = 1
 
 
-def choose(
-    nodes: Iterable[MNNode], sizes: dict[str, int], pinned: frozenset[str]
-) -> dict[str, tuple[Location, ...]]:
+def choose(nodes: Iterable[MNNode], sizes: dict[str, int], pinned: frozenset[str]) -> dict[str, tuple[Location, ...]]:
     """Wished memories of every on-chip value, best first. `pinned` values must lie in LM0 (only it has T-indirect)."""
     conflicts = _conflicts(nodes, sizes)
     chosen: dict[str, Location] = {}

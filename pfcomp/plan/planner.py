@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
-from pfcomp.layout.image import ImageSpec
+from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.options import Options
 from pfcomp.plan import dram
 from pfcomp.plan.address import LM_SIZE
-from pfcomp.plan.axes import AxisTable, layout_of
+from pfcomp.plan.axes import layout_of
 from pfcomp.plan.components import Component, find_components
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.layouts import Demand, axis_sizes, choose_table
@@ -35,22 +35,13 @@ class _Roles:
 
 
 def plan(source: SourceGraph, options: Options) -> Schedule:
-    """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0407 for what does not fit or cannot be met."""
+    """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0407, PF0409 for what cannot be done."""
     _check_precision(options)
     _check_names(source)
-    roles = _roles(source)
-    forced = forced_layouts(options.mapping("io_layouts"), source)
-    budget = int(LM_SIZE * options.real("sram_budget"))
-    regions: list[Region] = []
-    local: list[MNValue] = []
-    moved: dict[str, MNValue] = {}
-    for component in find_components(source.nodes, roles.immediates):
-        table, planned = _plan_component(component, source, roles, forced, options, budget)
-        regions.append(planned.region)
-        shapes = {name: source.tensors[name].shape for name in component.tensors}
-        moved.update((name, _dram_value(name, shapes[name], layout_of(shapes[name], table))) for name in shapes)
-        local += _local_values(planned, moved)
-    return Schedule(_graph(source, roles, regions, moved, local), tuple(regions))
+    planner = _Planner(source, options, _roles(source), forced_layouts(options.mapping("io_layouts"), source))
+    for component in find_components(source.nodes, planner.roles.immediates):
+        planner.add(component)
+    return Schedule(planner.graph(), tuple(planner.regions))
 
 
 def _check_precision(options: Options) -> None:
@@ -101,61 +92,58 @@ def forced_layouts(constraints: Mapping[str, str], source: SourceGraph) -> dict[
     return forced
 
 
-def _plan_component(
-    component: Component,
-    source: SourceGraph,
-    roles: _Roles,
-    forced: Mapping[str, Layout],
-    options: Options,
-    budget: int,
-) -> tuple[AxisTable, PlannedRegion]:
-    shapes = {name: source.tensors[name].shape for name in component.tensors}
-    loaded = tuple(n for n in shapes if n in source.inputs or n in roles.constants)
-    stored = tuple(n for n in source.outputs if n in shapes and n not in source.inputs)
-    here = {name: layout for name, layout in forced.items() if name in shapes}
-    computed = tuple(node.outputs[0] for node in component.nodes)
-    demand = Demand(shapes, loaded + stored, computed, here)
-    table = choose_table(demand, options.text("layout_planner"))
-    nodes: tuple[MNNode, ...] = component.nodes
-    if options.text("scheduler") != "always_from_dram":
-        nodes = fuse(nodes, shapes, frozenset(stored))
-    return table, plan_region(RegionInput(nodes, shapes, loaded, stored), table, axis_sizes(demand), budget)
+@dataclass(slots=True)
+class _Planner:
+    """Plans component after component and collects regions and values."""
+
+    source: SourceGraph
+    options: Options
+    roles: _Roles
+    forced: Mapping[str, Layout]
+    regions: list[Region] = field(default_factory=list)
+    whole: dict[str, MNValue] = field(default_factory=dict)  # tensors as they would lie in DRAM
+    local: list[MNValue] = field(default_factory=list)
+
+    def add(self, component: Component) -> None:
+        shapes = {name: self.source.tensors[name].shape for name in component.tensors}
+        loaded = tuple(n for n in shapes if n in self.source.inputs or n in self.roles.constants)
+        stored = tuple(n for n in self.source.outputs if n in shapes and n not in self.source.inputs)
+        here = {name: layout for name, layout in self.forced.items() if name in shapes}
+        demand = Demand(shapes, loaded + stored, tuple(node.outputs[0] for node in component.nodes), here)
+        table = choose_table(demand, self.options.text("layout_planner"))
+        nodes: tuple[MNNode, ...] = component.nodes
+        if self.options.text("scheduler") != "always_from_dram":
+            nodes = fuse(nodes, shapes, frozenset(stored))
+        budget = int(LM_SIZE * self.options.real("sram_budget"))
+        planned = plan_region(RegionInput(nodes, shapes, loaded, stored), table, axis_sizes(demand), budget)
+        self.regions.append(planned.region)
+        self.whole.update((n, _dram_value(n, shape, layout_of(shape, table))) for n, shape in shapes.items())
+        self.local += self._local_values(planned)
+
+    def _local_values(self, planned: PlannedRegion) -> Iterator[MNValue]:
+        for name, at in planned.placements.items():
+            whole = self.whole[name.removesuffix(LOCAL)]
+            size = planned.sizes[name]
+            yield replace(whole, name=name, location=at.location, address=at.address, size=size)
+
+    def graph(self) -> MNGraph:
+        """Give DRAM addresses to inputs, outputs and constants and collect everything."""
+        source, roles = self.source, self.roles
+        placed = dram.assign(*(map(self._value, names) for names in (source.inputs, source.outputs, roles.constants)))
+        values = {v.name: v for v in (*placed, *self.local)}
+        nodes = tuple(node for region in self.regions for node in region.nodes)
+        immediates = tuple(roles.immediates.items())
+        return MNGraph(values, nodes, source.inputs, source.outputs, roles.constants, immediates)
+
+    def _value(self, name: str) -> MNValue:
+        """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""
+        if name in self.whole:
+            return self.whole[name]
+        shape = self.source.tensors[name].shape
+        table = choose_table(Demand({name: shape}, (name,), (), {}), "lpz")
+        return _dram_value(name, shape, layout_of(shape, table))
 
 
 def _dram_value(name: str, shape: tuple[int, ...], layout: Layout) -> MNValue:
     spec = ImageSpec.of(layout, shape, BITS)
     return MNValue(name, shape, DType.FLOAT, layout, Location.DRAM, size=spec.group_words)
-
-
-def _local_values(planned: PlannedRegion, moved: Mapping[str, MNValue]) -> list[MNValue]:
-    values = []
-    for name, at in planned.placements.items():
-        whole = moved[name.removesuffix(LOCAL)]
-        size = planned.sizes[name]
-        values.append(MNValue(name, whole.shape, whole.dtype, whole.layout, at.location, at.address, size))
-    return values
-
-
-def _graph(
-    source: SourceGraph,
-    roles: _Roles,
-    regions: list[Region],
-    moved: Mapping[str, MNValue],
-    local: list[MNValue],
-) -> MNGraph:
-    """Give DRAM addresses to inputs, outputs and constants and collect everything."""
-
-    def value(name: str) -> MNValue:
-        shape = source.tensors[name].shape
-        return moved[name] if name in moved else _dram_value(name, shape, _lone_layout(shape))
-
-    placed = dram.assign(map(value, source.inputs), map(value, source.outputs), map(value, roles.constants))
-    values = {v.name: v for v in (*placed, *local)}
-    nodes = tuple(node for region in regions for node in region.nodes)
-    return MNGraph(values, nodes, source.inputs, source.outputs, roles.constants, tuple(roles.immediates.items()))
-
-
-def _lone_layout(shape: tuple[int, ...]) -> Layout:
-    """Layout of an input that no node reads: its form does not matter, but it must have one."""
-    demand = Demand({"x": shape}, ("x",), (), {})
-    return layout_of(shape, choose_table(demand, "lpz"))

@@ -7,7 +7,7 @@ from math import prod
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
-from pfcomp.layout.image import ImageSpec
+from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan import address, location
 from pfcomp.plan.axes import AxisTable, layout_of
 from pfcomp.plan.blocks import Block, cuts, is_cut, region_extents
@@ -172,4 +172,3 @@ def _lifetimes(region: Region, sizes: dict[str, int]) -> list[address.Lifetime]:
         if birth < loop.start and dies[name] in loop:
             dies[name] = loop.stop - 1
     return [address.Lifetime(name, size, born[name], dies[name]) for name, size in sizes.items()]
-

@@ -17,7 +17,9 @@ BOTH = (Location.LM0, Location.LM1)
 def lifetimes(draw: st.DrawFn) -> list[Lifetime]:
     count = draw(st.integers(1, 12))
     births = [draw(st.integers(0, 20)) for _ in range(count)]
-    return [Lifetime(f"v{i}", 4 * draw(st.integers(1, 60)), b, b + draw(st.integers(0, 9))) for i, b in enumerate(births)]
+    return [
+        Lifetime(f"v{i}", 4 * draw(st.integers(1, 60)), b, b + draw(st.integers(0, 9))) for i, b in enumerate(births)
+    ]
 
 
 @given(lifetimes())

@@ -31,7 +31,7 @@ def test_large_value_covers_the_chip() -> None:
 
 
 def test_one_element_is_copied_everywhere() -> None:
-    assert str(layout_of((1,), spread_axes((1,), (), spread_words=False))) == "((); B@[W,PE,MAB,L1B,L2B])"
+    assert str(layout_of((1,), spread_axes((1,), (), spread_words=False))) == "((); B@[PE,MAB,L1B,L2B,W])"
 
 
 @given(SHAPES, LEVELS, st.booleans())
