@@ -15,13 +15,15 @@ from .steps import step
 _COMMENTS = "#!"
 
 
-def strip_comment(line: str) -> str:
-    """The statement part of a line, without comment and surrounding white space."""
-    for mark in _COMMENTS:
-        at = line.find(mark)
-        if at >= 0:
-            line = line[:at]
-    return line.strip()
+def split_comment(line: str) -> tuple[str, str]:
+    """The statement part of a line without surrounding white space, and the comment from its mark on."""
+    at = min((i for i in map(line.find, _COMMENTS) if i >= 0), default=len(line))
+    return line[:at].strip(), line[at:].rstrip()
+
+
+def is_quit(code: str) -> bool:
+    """True for the statement that ends the file."""
+    return code.rstrip("; \t") == "quit"
 
 
 def _statement(text: str, line: int) -> Statement | None:
@@ -47,10 +49,10 @@ def parse_lines(text: str) -> tuple[Program, tuple[Problem, ...]]:
     statements: list[Statement] = []
     problems: list[Problem] = []
     for line, raw in enumerate(text.split("\n"), 1):
-        code = strip_comment(raw)
+        code = split_comment(raw)[0]
         if not code:
             continue
-        if code.rstrip("; \t") == "quit":
+        if is_quit(code):
             break
         try:
             statement = _statement(code, line)

@@ -42,14 +42,15 @@ def unit_of(info: OpInfo, sources: tuple[Operand, ...]) -> Unit:
     return info.unit
 
 
-def _name(op: Op) -> str:
+def mnemonic_of(op: Op) -> str:
+    """Spelled mnemonic of an operation without `@`, shift and `/` modifiers, such as `fvadd`."""
     return spell_head(Mnemonic(OPS[op.name], op.precision, op.unsigned, op.half_select, op.narrow, op.reduction))
 
 
 def op_errors(op: Op) -> tuple[str, ...]:
     """Everything that makes an operation impossible to write: its modifiers, its unit, then `role_errors`."""
     info = OPS.get(op.name)
-    if info is None or _name(op) not in MNEMONICS:
+    if info is None or mnemonic_of(op) not in MNEMONICS:
         return (f"{op.precision}{op.name}{op.reduction} is not an operation",)
     checks = (
         (op.immediate is not None) != info.immediate and "literal",
@@ -62,7 +63,7 @@ def op_errors(op: Op) -> tuple[str, ...]:
         op.unit is not unit_of(info, op.sources) and "issue unit",
         op.zero_flush is not None and op.zero_flush.assertion and "zero-flush assertion",
     )
-    found = tuple(f"the {what} of {_name(op)} is wrong" for what in checks if what)
+    found = tuple(f"the {what} of {mnemonic_of(op)} is wrong" for what in checks if what)
     return found or role_errors(op)
 
 
@@ -71,12 +72,12 @@ def role_errors(op: Op) -> tuple[str, ...]:
     info, form = OPS[op.name], form_of(op)
     found: list[str] = []
     if len(op.sources) != len(form.sources):
-        return (f"{_name(op)} takes {_count(len(form.sources), 'source')}, found {len(op.sources)}",)
+        return (f"{mnemonic_of(op)} takes {_count(len(form.sources), 'source')}, found {len(op.sources)}",)
     for slot, operand in zip(form.sources, op.sources, strict=True):
         found += _slot_errors(op, slot, operand)
     found += _destination_errors(op, form)
     if op.zero_flush is not None and not (info.zero_flush and form.direction in (Direction.PE, Direction.DOWN)):
-        found.append(f"{_name(op)} takes no zero-flush mask here")
+        found.append(f"{mnemonic_of(op)} takes no zero-flush mask here")
     found += _matrix_errors(op)
     return tuple(found)
 
@@ -87,12 +88,12 @@ def _count(number: int, noun: str) -> str:
 
 def _destination_errors(op: Op, form: Form) -> list[str]:
     if form.destination is None:
-        return [f"{_name(op)} takes no operands"] if op.destinations else []
+        return [f"{mnemonic_of(op)} takes no operands"] if op.destinations else []
     if not op.destinations:
         free = Place.NOWRITE in form.destination.places
-        return [f"{_name(op)} needs a destination" + ("; write $nowrite for none" if free else "")]
+        return [f"{mnemonic_of(op)} needs a destination" + ("; write $nowrite for none" if free else "")]
     if len(op.destinations) > form.most:
-        return [f"{_name(op)} takes at most {_count(form.most, 'destination')}, found {len(op.destinations)}"]
+        return [f"{mnemonic_of(op)} takes at most {_count(form.most, 'destination')}, found {len(op.destinations)}"]
     return [text for operand in op.destinations for text in _slot_errors(op, form.destination, operand)]
 
 
@@ -116,27 +117,27 @@ def _slot_errors(op: Op, slot: Slot, operand: Operand) -> list[str]:
         return []
     shown = format_operand(operand)
     if operand.place not in slot.places:
-        return [f"{shown} cannot be the {slot.name} of {_name(op)}; legal: {describe_places(slot.places)}"]
+        return [f"{shown} cannot be the {slot.name} of {mnemonic_of(op)}; legal: {describe_places(slot.places)}"]
     found: list[str] = []
     if operand.negate and not slot.negate:
-        found.append(f"{shown}: the {slot.name} of {_name(op)} cannot be negated")
+        found.append(f"{shown}: the {slot.name} of {mnemonic_of(op)} cannot be negated")
     if not slot.allows_suffix(operand.suffix, (op.reduction or op.precision)[:1]):
-        found.append(f"{shown}: the suffix {operand.suffix} is not possible on the {slot.name} of {_name(op)}")
+        found.append(f"{shown}: the suffix {operand.suffix} is not possible on the {slot.name} of {mnemonic_of(op)}")
     if operand.mask is not None and (not slot.mask or operand.place is Place.NOWRITE):
         found.append(f"{shown}: a write mask is possible on written memories only")
     if slot.row is not None and slot.row != (operand.address is not None):
-        found.append(f"{shown}: {_name(op)} takes the matrix " + ("with a row" if slot.row else "without a row"))
+        found.append(f"{shown}: {mnemonic_of(op)} takes the matrix " + ("with a row" if slot.row else "without a row"))
     if (
         slot.widths
         and operand.place in (MATRICES | {Place.L1BM, Place.TURNAROUND})
         and operand.width not in slot.widths
     ):
         allowed = " or ".join(WIDTH_NAMES[w] for w in slot.widths)
-        found.append(f"{shown}: the {slot.name} of {_name(op)} must be a {allowed}")
+        found.append(f"{shown}: the {slot.name} of {mnemonic_of(op)} must be a {allowed}")
     if slot.l2b and (operand.l2b is None or operand.group is not None):
-        found.append(f"{shown}: {_name(op)} needs the L2B of its source as @.0 or @.1")
+        found.append(f"{shown}: {mnemonic_of(op)} needs the L2B of its source as @.0 or @.1")
     if not slot.l2b and (operand.l2b is not None or operand.group is not None):
-        found.append(f"{shown}: {_name(op)} works in every group at once; leave out @...")
+        found.append(f"{shown}: {mnemonic_of(op)} works in every group at once; leave out @...")
     return found
 
 
@@ -150,7 +151,7 @@ def _matrix_errors(op: Op) -> list[str]:
         return []
     allowed = " or ".join(WIDTH_NAMES[w] for w in widths)
     return [
-        f"{format_operand(row)}: {_name(op)} takes matrix rows as {allowed}"
+        f"{format_operand(row)}: {mnemonic_of(op)} takes matrix rows as {allowed}"
         for row in rows
         if row.place in MATRICES and row.width not in widths
     ]
