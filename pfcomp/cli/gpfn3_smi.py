@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from typing import NoReturn
 
 import click
 
-from pfcomp.errors import PfcompError
+from pfcomp.cli.shell import run_command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def cli() -> None:
+@click.option("--debug", is_flag=True, help="Print the traceback of errors.")
+def cli(debug: bool) -> None:
     """List, reset and clear the MN-Core 2 boards of this computer. Without hardware the boards are emulated."""
+    del debug
 
 
 @cli.command("list")
@@ -44,13 +46,9 @@ def clear(device: str, pattern: str, seed: int | None) -> None:
     click.echo(clear_board(device, pattern, seed))
 
 
-def main() -> None:
-    """Entry point: errors are one line on stderr, the exit status is that of the error's kind."""
-    try:
-        cli.main(prog_name="gpfn3-smi", standalone_mode=True)
-    except PfcompError as error:
-        print(f"gpfn3-smi: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+def main() -> NoReturn:
+    """Entry point of the console script."""
+    run_command(cli, "gpfn3-smi")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
-from pfcomp.errors import PfcompError
+from pfcomp.cli.shell import run_command
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,7 +22,8 @@ from pfcomp.errors import PfcompError
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("-d", "--dump", type=click.Path(path_type=Path), help="Write `d get` lines here (default: stderr).")
 @click.option("--no-check", is_flag=True, help="Run a bare program even if the static checker finds mistakes.")
-def cli(  # noqa: PLR0917 -- one parameter for each option
+@click.option("--debug", is_flag=True, help="Print the traceback of errors.")
+def cli(
     target: Path,
     inputs: tuple[str, ...],
     output: Path | None,
@@ -34,13 +35,16 @@ def cli(  # noqa: PLR0917 -- one parameter for each option
     as_json: bool,
     dump: Path | None,
     no_check: bool,
+    debug: bool,
 ) -> None:
     """Run TARGET: a codegen_dir, an app (.app, .app.zst), or an assembly program (.vsm).
 
     Exit status 0: it ran and every expectation held. 1: an expectation did not hold. Others: docs/errors.md.
     """
+    del debug
     from pfcomp.runtime import apprun, vsmrun
 
+    report: vsmrun.VsmReport | apprun.AppReport
     if target.suffix == ".vsm":
         report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat)
     else:
@@ -48,16 +52,12 @@ def cli(  # noqa: PLR0917 -- one parameter for each option
         report = apprun.run_app(request)
     click.echo(report.json() if as_json else report.text())
     if not report.held:
-        sys.exit(1)
+        raise SystemExit(1)
 
 
-def main() -> None:
-    """Entry point: errors are one line on stderr, the exit status is that of the error's kind."""
-    try:
-        cli.main(prog_name="pfrun", standalone_mode=True)
-    except PfcompError as error:
-        print(f"pfrun: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+def main() -> NoReturn:
+    """Entry point of the console script."""
+    run_command(cli, "pfrun")
 
 
 if __name__ == "__main__":

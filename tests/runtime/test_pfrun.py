@@ -123,7 +123,7 @@ def test_bare_program_that_breaks_the_rules(folder, pf):
     (folder / "p.vsm").write_text('imm f"1.5" $lm0\nlpassa $lm0 $lr0\nd getf $lr0n0c0b0m0p0 1\n')
     status, _, err = pf("p.vsm")
     assert status == 3
-    assert "PF0620: p.vsm: 1 rules of the chip are broken" in err
+    assert "PF0620: p.vsm: 2 rules of the chip are broken" in err
     assert "p.vsm:2: error H3: " in err
     assert pf("p.vsm", "--no-check")[0] == 0
 

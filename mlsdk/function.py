@@ -1,0 +1,96 @@
+"""CompiledFunction: a compiled function that is called with a mapping of tensors (mlsdk.md 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from mlsdk.proxy import TensorProxy
+from mlsdk.tensors import shaped_for, to_array, to_tensor
+from pfcomp.errors import UsageError
+from pfcomp.runtime.functions import Program, open_program
+from pfcomp.runtime.handle import Handle
+from pfcomp.runtime.iospec import IOSpec
+from pfcomp.runtime.tracing import host_track, recorded
+from pfcomp.stages.source import execution_reached
+
+if TYPE_CHECKING:
+    from mlsdk.context import Context
+
+TensorLike: TypeAlias = Tensor | TensorProxy
+
+
+class CompiledFunction:
+    """A function compiled into `codegen_dir` for the device of `context`; `Context.compile` makes them."""
+
+    def __init__(self, context: Context, codegen_dir: Path, name: str) -> None:
+        self.context = context
+        self.codegen_dir = codegen_dir
+        self.name = name
+
+    @property
+    def input_specs(self) -> Mapping[str, IOSpec]:
+        """Spec of each input by name, in the order of the sample."""
+        return dict(self._program.inputs)
+
+    @property
+    def output_specs(self) -> Mapping[str, IOSpec]:
+        """Spec of each output by name, in the order in which the function returns them."""
+        return dict(self._program.outputs)
+
+    def allocate_input_proxy(self) -> dict[str, TensorProxy]:
+        """New device tensors, one for each input, to be filled with `load_from` and passed to a call."""
+        return {name: TensorProxy(self._program.new_value(name)) for name in self._program.inputs}
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, TensorLike]:
+        """Run on tensors or proxies by input name; other keys are ignored.
+
+        Inputs may have another shape with as many elements and another element type. Returns a new dictionary of
+        proxies, of plain tensors on `pfvm:*`. It may return before the device is done; errors of the device then
+        reach whoever reads a result.
+        """
+        execution_reached(self.name)
+        self.context.activate()
+        program, registry = self._program, self.context.registry
+        with recorded(host_track(), f"call {self.name}"):
+            bound = {name: program.bind(name, _source(spec, inputs)) for name, spec in program.inputs.items()}
+            state = {}
+            for name, spec in program.state.items():
+                entry = registry.know(name)
+                entry.mutated |= name in program.mutated
+                state[name] = entry.bind(spec, partial(program.new_value, name), partial(program.initial, name))
+            results = program.call(bound, state)
+        if not program.on_device:
+            return {name: to_tensor(value.read(), value.spec.torch_dtype) for name, value in results.items()}
+        return {name: TensorProxy(value) for name, value in results.items()}
+
+    def close(self) -> None:
+        """Forget what the device holds for the function; the next use loads it again."""
+        self.__dict__.pop("_program", None)
+
+    @cached_property
+    def _program(self) -> Program:
+        return open_program(self.context.executor, self.codegen_dir, self.name)
+
+
+def _source(spec: IOSpec, inputs: Mapping[str, Any]) -> Any:
+    """The input that `spec` names: a handle if it is a proxy, else an array of the spec's host type and shape."""
+    if spec.name not in inputs:
+        raise AssertionError(f"{spec.name} is not in inputs.")
+    value = inputs[spec.name]
+    if isinstance(value, TensorProxy):
+        shaped_for(spec, tuple(value.shape), value.numel())
+        handle: Handle = value.handle
+        return handle
+    try:
+        tensor = torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        what = f"input {spec.name!r} is {type(value).__name__}, not a tensor"
+        raise UsageError("PF0610", what, hint="pass a torch.Tensor or a TensorProxy") from error
+    shaped_for(spec, tuple(tensor.shape), tensor.numel())
+    return to_array(tensor.reshape(spec.shape), spec.torch_dtype)
