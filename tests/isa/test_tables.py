@@ -119,7 +119,7 @@ def test_errors_of_operations_made_by_hand():
 
 def test_parsing_is_fast():
     lines = [
-        f"fvfma $lr{i % 64 * 8}v -$lm{i % 512 * 8}v $ls{i * 3 % 64 * 8}v $mauf; lpassa $aluf $ln{i}v"
+        f"fvfma $lr{i % 64 * 8}v -$lm{i % 512 * 8}v $ls{i * 3 % 64 * 8}v $nowrite; lpassa $aluf $ln{i}v"
         for i in range(5000)
     ]
     text = "\n".join(lines)
