@@ -1,11 +1,10 @@
 """Hand-written apps, independent of the compiler: out = x + y for a small value per PE."""
 
-from pfcomp.layout.image import to_image
-
 from pfcomp.app.model import Constant, DebugSpan, GPFNApp, Relocation, TensorInfo
 from pfcomp.isa import parse
 from pfcomp.isa.model import Move
 from pfcomp.layout import Layout
+from pfcomp.layout.image import to_image
 
 LAYOUT = Layout.parse("((3:1), (1:1, 2_W:1, 4_PE:1); B@[MAB,L1B,L2B])")
 OTHER_LAYOUT = Layout.parse("((4_PE:1), (1:1, 2_W:1, 4:1); B@[MAB,L1B,L2B])")
