@@ -86,6 +86,11 @@ ERRORS: dict[str, ErrorInfo] = {
         ArtifactError, "Not a GPFNBin program of this version", "Compile the program again with this version of pfcomp."
     ),
     "PF0104": ErrorInfo(ArtifactError, "A GPFNBin program is damaged", "Compile the program again or copy it anew."),
+    "PF0150": ErrorInfo(InternalError, "A kernel emitted something that the chip cannot do", "Please report it."),
+    "PF0151": ErrorInfo(
+        UnsupportedError, "A program needs more registers than a PE has", "Compile a smaller graph, and report it."
+    ),
+    "PF0152": ErrorInfo(InternalError, "A packed program breaks a rule of the chip", "Please report it."),
     # 02 layout
     "PF0201": ErrorInfo(
         SourceError, "A layout text cannot be read", "write it as ((3:1), (2_W:1, 4_PE:1); B@[MAB,L1B,L2B])"

@@ -1,0 +1,80 @@
+"""Nodes on their way to a step: out of the window, too early, ready."""
+
+from __future__ import annotations
+
+from bisect import insort
+from heapq import heappop, heappush
+
+from pfcomp.isa.model import Unit
+
+from .nodes import Lane, Node
+
+Entry = tuple[int, int, Node]
+"""Key, order of arrival, node: unique before the node is reached."""
+
+
+class Queues:
+    """Nodes whose predecessors are placed and whose moves are waited for.
+
+    A node is *parked* while its order is not below `limit`, *future* until its earliest step, then *ready* in its
+    lane, sorted by key.
+    """
+
+    def __init__(self) -> None:
+        self.lanes: dict[Lane, list[Entry]] = {}
+        self.limit = 0
+        self._parked: list[tuple[int, int, Node]] = []
+        self._future: list[tuple[int, int, Node]] = []
+        self._waiting: dict[Unit, int] = {}
+        self._arrivals = 0
+        self.grew = False
+
+    def add(self, node: Node, now: int) -> None:
+        """A node has no missing predecessors any more."""
+        self._arrivals += 1
+        if node.order >= self.limit:
+            heappush(self._parked, (node.order, self._arrivals, node))
+        else:
+            self._enter(node, now)
+
+    def _enter(self, node: Node, now: int) -> None:
+        self._arrivals += 1
+        if node.lane is not None:
+            self._waiting[node.lane[0]] = self._waiting.get(node.lane[0], 0) + 1
+        if node.earliest > now:
+            heappush(self._future, (node.earliest, self._arrivals, node))
+        else:
+            self._ready(node)
+
+    def _ready(self, node: Node) -> None:
+        if node.lane is not None:
+            insort(self.lanes.setdefault(node.lane, []), (node.key, self._arrivals, node))
+            self._arrivals += 1
+            self.grew = True
+
+    def advance(self, now: int, limit: int) -> None:
+        """Let in what the window and the step `now` allow."""
+        self.limit = limit
+        while self._parked and self._parked[0][0] < limit:
+            self._enter(heappop(self._parked)[2], now)
+        while self._future and self._future[0][0] <= now:
+            self._ready(heappop(self._future)[2])
+
+    def remove(self, lane: Lane, at: int) -> None:
+        """Take the entry `at` of a lane out."""
+        del self.lanes[lane][at]
+        self._waiting[lane[0]] -= 1
+
+    def discard(self, node: Node) -> None:
+        """Take a ready node out."""
+        if node.lane is not None:
+            entries = self.lanes[node.lane]
+            self.remove(node.lane, next(k for k, entry in enumerate(entries) if entry[2] is node))
+
+    def waiting(self, unit: Unit) -> int:
+        """Nodes of a unit that are ready or will be as soon as their step comes."""
+        return self._waiting.get(unit, 0)
+
+    def next_step(self) -> int | None:
+        """The step at which the next future node becomes ready."""
+        return self._future[0][0] if self._future else None

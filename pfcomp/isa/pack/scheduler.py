@@ -1,0 +1,305 @@
+"""The list scheduler: fills steps in order from the ready nodes of a window (backend-kernels.md 1.3)."""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from pfcomp.isa.model import Operand
+
+from .copies import CopyPlan, plan_copy, split_copy
+from .graph import Graph
+from .needs import UNIT_BITS, Needs
+from .nodes import NOT_PLACED, Lane, Node
+from .queues import Entry, Queues
+from .rows import Flight, Row
+from .storage import Choice, Storage, operand_of
+from .transfers import Transfers, place_final_waits
+
+TRIES = 24
+"""Ready nodes of a lane that are tried in a step, unless the step would stay empty."""
+
+LONGEST_PAUSE = 400
+"""Steps without progress after which registers must be the reason: no hazard is that long."""
+
+SCARCE_WORDS = 96
+"""Free words of a register file below which only the oldest `NARROW` operations may start."""
+NARROW = 24
+
+
+class OutOfRegisters(Exception):
+    """The window has more live values than registers."""
+
+
+class Scheduler:
+    """Schedules one graph. `rows` are the steps; `run` fills them."""
+
+    def __init__(self, graph: Graph, window: int) -> None:
+        self.rows: list[Row] = []
+        self.storage = Storage(graph.physical)
+        self.queues = Queues()
+        self.transfers = Transfers()
+        self._window = window
+        self._operations = [n for n in graph.nodes if n.micro is not None]
+        self._oldest = 0
+        self._left = len([n for n in graph.nodes if n.micro is not None or n.move is not None])
+        self._blocked: dict[Lane, list[Entry]] = {}  # key, order, node
+        self._before = NOT_PLACED  # last non-empty row before the current one
+        self.time = 0
+        self._advance_window()
+        for node in graph.nodes:
+            if not node.missing and not node.follows:
+                self._released(node)
+
+    # the main loop
+
+    def run(self) -> None:
+        """Place everything. Raises `OutOfRegisters`."""
+        progress = 0
+        while self._left:
+            if self._step():
+                progress = self.time
+            elif self.time - progress > LONGEST_PAUSE:
+                raise OutOfRegisters
+            if self.row(self.time).ops:
+                self._before = self.time
+            self.time += 1
+        self._trim()
+        place_final_waits(self.rows, list(self.transfers.flights.values()))
+
+    def _step(self) -> bool:
+        """Fill step `time`; False if nothing happened."""
+        time, row = self.time, self.row(self.time)
+        self.storage.begin_step(time)
+        self.transfers.clock += 1
+        moved = self.transfers.due(time) and self.transfers.paced(time)
+        if moved:
+            self._issue(row)
+        self.queues.advance(time, self._limit())
+        self._fill(row, TRIES)
+        if not row.ops:
+            self._fill(row, 1 << 30)
+        if not row.ops and not moved and self.transfers.due(time):
+            self._issue(row)
+            moved = True
+        waited = self._wait(row)
+        return moved or waited or bool(row.ops)
+
+    def row(self, time: int) -> Row:
+        """The row of a step; created with those before it."""
+        while len(self.rows) <= time:
+            self.rows.append(Row())
+        return self.rows[time]
+
+    def _trim(self) -> None:
+        """Drop empty rows at the end; a move needs the row that it stands before only if something follows."""
+        while self.rows and not (self.rows[-1].ops or self.rows[-1].wait or self.rows[-1].moves):
+            self.rows.pop()
+
+    # window
+
+    def _advance_window(self) -> None:
+        operations = self._operations
+        while self._oldest < len(operations) and operations[self._oldest].time != NOT_PLACED:
+            self._oldest += 1
+
+    def _limit(self) -> int:
+        """First order that is out of the window."""
+        if self._oldest == len(self._operations):
+            return 1 << 62
+        scarce = min(r.words for r in self.storage.registers) < SCARCE_WORDS
+        return self._operations[self._oldest].order + (min(NARROW, self._window) if scarce else self._window)
+
+    # placing
+
+    def _fill(self, row: Row, tries: int) -> None:
+        while True:
+            self.queues.grew = False
+            limit = self._limit()
+            for lane in self._lanes(row):
+                self._place_one(lane, row, tries, limit)
+            if not self.queues.grew:
+                return
+
+    def _lanes(self, row: Row) -> list[Lane]:
+        """Lanes that can issue in this row, the one with the most urgent node first."""
+        open_lanes = [
+            (entries[0][0], k, lane)
+            for k, (lane, entries) in enumerate(self.queues.lanes.items())
+            if entries and not row.busy & UNIT_BITS[lane[0]] and not row.forbid & lane[1]
+        ]
+        return [lane for _, _, lane in sorted(open_lanes)]
+
+    def _place_one(self, lane: Lane, row: Row, tries: int, limit: int) -> None:
+        if row.busy & UNIT_BITS[lane[0]]:
+            return
+        for at, (_, _, node) in enumerate(self.queues.lanes[lane]):
+            if at >= tries:
+                return
+            if node.order >= limit and node.value is not None and node.value.uses:
+                continue
+            if self._try(node, row):
+                return
+
+    def _try(self, node: Node, row: Row) -> bool:
+        """Place a ready node in the current row if it fits, with its follower or a copy it needs."""
+        time = self.time
+        choice = self._fitting(node, row, time, self._before)
+        if choice is None:
+            return bool(node.uses) and self.storage.stuck(node, time) and self._copy(node, row)
+        follower = node.follower
+        if follower is not None and self._fitting(follower, self.row(time + 1), time + 1, time) is None:
+            return False
+        self.queues.discard(node)
+        self._place(node, choice, row, time)
+        if follower is not None:
+            self._place(follower, (), self.row(time + 1), time + 1)
+        return True
+
+    def _fitting(self, node: Node, row: Row, time: int, before: int) -> Choice | None:
+        """How the node reads its values at step `time`, None if it does not fit there."""
+        needs = node.needs
+        if needs is None or not row.fits(needs) or self._clashes_ahead(needs, time):
+            return None
+        choice = self.storage.choose(node, row, time, before) if node.uses else ()
+        if choice is None or not self.storage.room(node.value, needs, row):
+            return None
+        if needs.second >= 0 and row.second is not None and self._second(node, choice) != row.second:
+            return None
+        return choice
+
+    def _clashes_ahead(self, needs: Needs, time: int) -> bool:
+        """True if a row that is already begun holds what this operation forbids there."""
+        last = len(self.rows) - 1 - time
+        if last < 1:
+            return False
+        return any(d <= last and self.rows[time + d].classes & classes for d, classes in needs.forbids)
+
+    def _second(self, node: Node, choice: Choice) -> Operand | None:
+        """The operand on the shared port of vfma, vmul and mwrite."""
+        if node.micro is None or node.needs is None:
+            return None
+        position = node.needs.second
+        for (at, value, virtual, _), bank in zip(node.uses, choice, strict=True):
+            if at == position:
+                return operand_of(value, virtual, bank)
+        return node.micro.op.sources[position]
+
+    def _place(self, node: Node, choice: Choice, row: Row, time: int) -> None:
+        needs = node.needs
+        if needs is None:
+            raise TypeError("a node without needs cannot be placed")
+        row.busy |= needs.busy
+        row.classes |= needs.classes
+        for port, key in needs.ports:
+            row.ports[port] = key
+        for distance, classes in needs.forbids:
+            self.row(time + distance).forbid |= classes
+        if needs.second >= 0:
+            row.second = self._second(node, choice)
+        row.ops.append((node, self.storage.read(node, choice, row)))
+        self.storage.release(node, time, self.time)
+        self.storage.write(node.value, row, time)
+        node.time = time
+        self._left -= 1
+        self._advance_window()
+        self._done(node)
+
+    # copies of values that sit in the wrong register file
+
+    def _copy(self, node: Node, row: Row) -> bool:
+        """Make a copy so that the node's operands fit: forwarded to it in the next step, or into a register."""
+        plan = plan_copy(self.storage, node, self.time)
+        if plan is None:
+            self._insert(split_copy(node))
+            return True
+        copy = plan.copy
+        choice = self._fitting(copy, row, self.time, self._before)
+        if choice is None:
+            return False
+        plan.rewire(self.time)
+        after = self._fitting(node, self.row(self.time + 1), self.time + 1, self.time)
+        if after is None:
+            plan.undo()
+            return False
+        self._left += 1
+        self.queues.discard(node)
+        plan.take_over()
+        self._place(copy, choice, row, self.time)
+        plan.expect_reads()
+        self._place(node, after, self.row(self.time + 1), self.time + 1)
+        return True
+
+    def _insert(self, plan: CopyPlan) -> None:
+        """Let the copy be scheduled like any other operation before its node."""
+        self.queues.discard(plan.node)
+        plan.rewire(NOT_PLACED)
+        plan.take_over()
+        plan.expect_reads()
+        plan.copy.successors.append((plan.node, 1))
+        plan.node.missing = 1
+        plan.copy.earliest = self.time
+        self._left += 1
+        self.queues.add(plan.copy, self.time)
+
+    # dependences
+
+    def _done(self, node: Node) -> None:
+        """Tell the successors of a placed node or join."""
+        for successor, distance in node.successors:
+            successor.missing -= 1
+            successor.earliest = max(successor.earliest, node.time + distance)
+            if not successor.missing and not successor.follows:
+                self._released(successor)
+
+    def _released(self, node: Node) -> None:
+        """All predecessors of `node` are placed."""
+        if node.move is not None:
+            self.transfers.add(node)
+        elif node.micro is None:
+            node.time = node.earliest
+            self._done(node)
+        elif node.blockers and node.lane is not None:
+            insort(self._blocked.setdefault(node.lane, []), (node.key, node.order, node))
+        else:
+            self.queues.add(node, self.time)
+
+    # moves
+
+    def _issue(self, row: Row) -> None:
+        node = self.transfers.issue(self.time, row)
+        self._left -= 1
+        self._done(node)
+
+    def _wait(self, row: Row) -> bool:
+        """Put at most one wait into the current row: only when a unit is about to run dry, or when it is free."""
+        if row.wait is not None:
+            return False
+        flight = self._demanded() or self.transfers.starved() or self.transfers.finished()
+        if flight is None:
+            return False
+        for node in self.transfers.wait(flight, row):
+            node.earliest = max(node.earliest, self.time + 1)
+            if not node.blockers and not node.missing:
+                self._unblocked(node)
+        return True
+
+    def _unblocked(self, node: Node) -> None:
+        if node.move is not None:
+            self.transfers.unblock(node)
+        elif node.lane is not None:
+            self._blocked[node.lane].remove((node.key, node.order, node))
+            self.queues.add(node, self.time)
+
+    def _demanded(self) -> Flight | None:
+        """A flight that has to land now so that a unit does not run dry in the next step."""
+        for _, _, node in self._heads(self._limit()):
+            if node.lane is not None and self.queues.waiting(node.lane[0]) < len(node.blockers):
+                flight = self.transfers.first_needed(node)
+                if flight is not None:
+                    return flight
+        return None
+
+    def _heads(self, limit: int) -> list[Entry]:
+        """The first node of the window in each lane that moves block, most urgent first."""
+        firsts = (next((e for e in entries if e[1] < limit), None) for entries in self._blocked.values())
+        return sorted(first for first in firsts if first is not None)
