@@ -14,11 +14,11 @@ from filelock import FileLock, Timeout
 from pfcomp.artifacts import make_folder, remove_leftovers, sha256_file, unwritable
 from pfcomp.cache import Cache
 from pfcomp.errors import ArtifactError, UsageError
-from pfcomp.options import Options, Stage
+from pfcomp.options import STAGES, Options, Stage
 from pfcomp.stages import manifest as manifests
 from pfcomp.stages.events import Event, Observer, StageOutcome
 from pfcomp.stages.manifest import Manifest, Record
-from pfcomp.stages.table import StageInfo
+from pfcomp.stages.table import FILES, TABLE, StageInfo
 
 LOCK = ".lock"
 LOCK_SECONDS = 3600.0
@@ -85,7 +85,30 @@ def execute(work: Work, manifest: Manifest) -> tuple[StageOutcome, ...]:
         current = current.with_record(stage.name, record)
         current.save(work.directory)
         outcomes.append(outcome)
+    _drop_stale(work, current)
     return tuple(outcomes)
+
+
+def _drop_stale(work: Work, manifest: Manifest) -> None:
+    """Removes what stages after the last one made from other inputs or options: an old app must not be taken for new.
+
+    Where the input of a stage is removed, its own files go as well.
+    """
+    kept = manifest
+    for stage in STAGES[STAGES.index(work.stages[-1].name) + 1 :]:
+        recorded, info = manifest.records.get(stage), TABLE[stage]
+        if recorded is None:
+            continue
+        reads = info.reads(work.directory)
+        complete = all((work.directory / name).exists() for name in reads)
+        if complete and recorded.same_key(manifests.stage_key(stage, work.directory, work.options, reads)):
+            continue
+        for name in recorded.outputs:
+            if name in FILES:
+                (work.directory / name).unlink(missing_ok=True)
+        kept = kept.without(stage)
+    if kept is not manifest:
+        kept.save(work.directory)
 
 
 def _fresh(work: Work, stage: StageInfo, key: Record, recorded: Record) -> bool:

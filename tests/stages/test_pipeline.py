@@ -79,6 +79,17 @@ def test_resumed_equals_one_shot(tmp_path, build, stage):
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
+def test_stopping_early_removes_what_was_made_from_other_inputs(tmp_path, build):
+    build(tmp_path / "a", {"float_dtype": "float"})
+    build(tmp_path / "b", {"float_dtype": "float"}, stop="onnx")
+    build(tmp_path / "c", {"float_dtype": "half"})
+    assert build(tmp_path / "c", {"float_dtype": "float"}, stop="onnx") == ["trace", "onnx"]
+    assert tree(tmp_path / "b") == tree(tmp_path / "c")
+    before = tree(tmp_path / "a")
+    build(tmp_path / "a", {"float_dtype": "float"}, stop="onnx")
+    assert tree(tmp_path / "a") == before
+
+
 def test_a_damaged_output_is_made_again_by_compile(tmp_path, build):
     build(tmp_path)
     (tmp_path / "layout.json").write_bytes(b"{}")
