@@ -22,6 +22,7 @@ from pfcomp.frontend.graph import Arg, CapturedGraph, Literal, Node, Ref, Tensor
 from pfcomp.frontend.substitute import SOURCE, annotate
 
 _DROPPED_KWARGS = frozenset({"device", "layout", "pin_memory", "non_blocking"})
+_ATTEMPTS = 3
 _LITERALS = {torch.dtype: "dtype", torch.layout: "layout", torch.memory_format: "memory_format"}
 
 
@@ -35,7 +36,19 @@ class _SourceKeeper(Interpreter):  # type: ignore[misc]
 
 
 def functionalise(raw: GraphModule) -> GraphModule:
-    """The same computation without in-place operations and with decomposed operators; runs under the fake mode."""
+    """The same computation without in-place operations and with decomposed operators; runs under the fake mode.
+
+    Some of torch's decompositions work in place themselves; then the pass is applied to its own result.
+    """
+    pure = _functional(raw)
+    for _ in range(_ATTEMPTS):
+        if not _writes(pure):
+            return pure
+        pure = _functional(pure)
+    raise InternalError("PF0312", f"in-place operations remain: {', '.join(_writes(pure))}")
+
+
+def _functional(raw: GraphModule) -> GraphModule:
     fakes = [node.meta["val"].detach() for node in raw.graph.nodes if node.op == "placeholder"]
     keeper = _SourceKeeper(raw)
     with torch.no_grad():
@@ -44,6 +57,17 @@ def functionalise(raw: GraphModule) -> GraphModule:
             decomposition_table=decomposition_table(),
             _allow_non_fake_inputs=True,
         )(*fakes)
+
+
+def _writes(pure: GraphModule) -> list[str]:
+    """Operators that write into anything but a placeholder."""
+    return [
+        str(node.target)
+        for node in pure.graph.nodes
+        if isinstance(node.target, torch._ops.OpOverload)
+        and node.target._schema.is_mutable
+        and node.args[0].op != "placeholder"
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,8 @@ from torch import Tensor
 from torch._subclasses import FakeTensor
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_pre_hook
-from torch.overrides import TorchFunctionMode
 
 from pfcomp.errors import SourceError
-from pfcomp.frontend.sources import current_source
 
 
 class CaptureWarning(UserWarning):
@@ -117,17 +115,3 @@ def _restore_contents(now: Any, before: Any) -> bool:
     now.clear()
     now.update(before) if isinstance(before, dict) else now.extend(before)
     return True
-
-
-class DataAssignment(TorchFunctionMode):  # type: ignore[misc]
-    """Turns `p.data = x`, which no dispatch mode sees, into a copy (frontend.md 1)."""
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if func == torch.Tensor.data.__set__:  # type: ignore[attr-defined]
-            target, value = args
-            if target.shape != value.shape:
-                what = f"p.data of shape {tuple(target.shape)} gets a value of shape {tuple(value.shape)}"
-                raise SourceError("PF0309", what, where=current_source(), hint="keep the shape")
-            target.detach().copy_(value)
-            return None
-        return func(*args, **(kwargs or {}))

@@ -78,8 +78,9 @@ def shared_seed() -> Tensor:
 
 
 def _dtype(kwargs: dict[str, Any], like: Tensor | None = None) -> torch.dtype:
-    found = kwargs.get("dtype") or (like.dtype if like is not None else torch.get_default_dtype())
-    return found  # type: ignore[no-any-return]
+    if kwargs.get("dtype") is not None:
+        return kwargs["dtype"]
+    return torch.get_default_dtype() if like is None else like.dtype
 
 
 def _rand(r: Randomness, size: Any, *_: Any, **kwargs: Any) -> Tensor:

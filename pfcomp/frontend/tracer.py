@@ -17,8 +17,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from pfcomp.errors import PfcompError, SourceError
 from pfcomp.frontend.functional import Interface, functionalise, read_graph
+from pfcomp.frontend.functions import FunctionReplacement
 from pfcomp.frontend.graph import CapturedGraph
-from pfcomp.frontend.guard import CaptureWarning, DataAssignment, Guard
+from pfcomp.frontend.guard import CaptureWarning, Guard
 from pfcomp.frontend.names import get_tensor_name
 from pfcomp.frontend.signature import check_names, check_result, check_sample
 from pfcomp.frontend.sources import error_source, function_source
@@ -76,7 +77,7 @@ def _record(
     rebound: list[str] = []
 
     def flat(*values: Tensor) -> list[Tensor]:
-        with Guard() as guard, recorder, DataAssignment():
+        with Guard() as guard, recorder, FunctionReplacement():
             result = function(dict(zip(fakes, values, strict=True)))
             check_result(result, function_source(function))
             recorder.random.advance()

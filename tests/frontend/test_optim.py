@@ -1,6 +1,7 @@
 """Each optimizer against its torch counterpart over 100 steps; states, names, loading, both keyword styles."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -42,35 +43,25 @@ def test_a_hundred_steps_equal_torch(ours, theirs, arguments):
 
 def test_old_keyword_styles():
     net = model()
-    old = MNCoreAdam(
-        net.parameters(),
-        learning_rate=0.1,
-        alpha=0.8,
-        beta=0.9,
-        norm_coefficient=0.2,
-        epsilon=1e-4,
-        chainer_use_torch=True,
-    )
-    group = old.param_groups[0]
+    style = {"learning_rate": 0.1, "alpha": 0.8, "beta": 0.9, "norm_coefficient": 0.2, "epsilon": 1e-4}
+    group = MNCoreAdam(net.parameters(), **style, chainer_use_torch=True).param_groups[0]
     assert (group["betas"], group["weight_decay"], group["eps"]) == ((0.8, 0.9), 0.2, 1e-4)
     assert float(group["lr"]) == pytest.approx(0.1)
-    group = MNCoreAdamW(
-        net.parameters(), learning_rate=0.2, beta1=0.7, beta2=0.8, eps=1e-5, weight_decay=0
-    ).param_groups[0]
-    assert group["betas"] == (0.7, 0.8)
+    old = MNCoreAdamW(net.parameters(), learning_rate=0.2, beta1=0.7, beta2=0.8, eps=1e-5, weight_decay=0)
+    assert old.param_groups[0]["betas"] == (0.7, 0.8)
     for kind in (MNCoreAdam, MNCoreAdamW):
         with pytest.raises(TypeError, match="unexpected keyword"):
             kind(net.parameters(), rate=1)
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda p: MNCoreSGD(p, -1.0),
-        lambda p: MNCoreAdam(p, betas=(1.0, 0.5)),
-        lambda p: MNCoreSGD(p, 0.1, nesterov=True),
-    ],
-)
+SENSELESS = [
+    lambda p: MNCoreSGD(p, -1.0),
+    lambda p: MNCoreAdam(p, betas=(1.0, 0.5)),
+    lambda p: MNCoreSGD(p, 0.1, nesterov=True),
+]
+
+
+@pytest.mark.parametrize("build", SENSELESS)
 def test_senseless_values(build):
     with pytest.raises(ValueError, match=r"Invalid|Nesterov"):
         build(model().parameters())
@@ -113,11 +104,7 @@ def test_torch_schedulers_change_the_rate_in_place():
     rate = optimizer.param_groups[0]["lr"]
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
 
-    class Context:
-        class registry:
-            entries = {}
-
-    wrapped = MNCoreLRScheduler(scheduler, Context)
+    wrapped = MNCoreLRScheduler(scheduler, SimpleNamespace(registry=SimpleNamespace(entries={})))
     optimizer.step()
     wrapped.step()
     assert optimizer.param_groups[0]["lr"] is rate

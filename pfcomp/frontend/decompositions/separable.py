@@ -19,9 +19,13 @@ aten = torch.ops.aten
 
 
 def axis_matrix(size: int, operator: Callable[[Tensor], Tensor]) -> Tensor:
-    """(result length, `size`) matrix of an operator on [N, 1, size, 1] tensors that acts on axis 2 only."""
+    """(result length, `size`) matrix of an operator on [N, 1, size, 2] tensors that acts on axis 2 only.
+
+    Two equal columns, because torch's antialiasing goes wrong on tensors one column wide.
+    """
     with _disable_current_modes(), torch.no_grad():
-        return operator(torch.eye(size).reshape(size, 1, size, 1))[:, 0, :, 0].T.contiguous()
+        identity = torch.eye(size).reshape(size, 1, size, 1).repeat(1, 1, 1, 2)
+        return operator(identity)[:, 0, :, 0].T.contiguous()
 
 
 def apply_matrix(x: Tensor, matrix: Tensor, axis: int) -> Tensor:
@@ -44,6 +48,42 @@ def _all(values: Any, count: int) -> list[int]:
     return items * count if len(items) == 1 else items
 
 
+def _avg_pool_matrices(
+    x: Tensor, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: int | None
+) -> list[Tensor]:
+    """Matrix of each pooled axis; with a divisor of its own, matrices of plain sums."""
+    count = len(kernel) if len(kernel) > 1 else 2
+    sizes, edges = _all(kernel, count), _all(padding, count)
+    steps = _all(stride, count) if stride else sizes
+    one = None if divisor is None else 1
+
+    def pooled(k: int, s: int, p: int) -> Callable[[Tensor], Tensor]:
+        return lambda e: aten.avg_pool2d(e, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, one)
+
+    lengths = x.shape[-count:]
+    return [axis_matrix(n, pooled(k, s, p)) for n, k, s, p in zip(lengths, sizes, steps, edges, strict=True)]
+
+
+@decomposes(aten.avg_pool2d.default, aten.avg_pool3d.default)
+def _avg_pool(
+    x: Tensor,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """Only what ONNX's AveragePool does not say the same way: rounding up, or another divisor."""
+    if not ceil_mode and divisor_override is None:
+        return NotImplemented
+    matrices = _avg_pool_matrices(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    result = x
+    for axis, matrix in zip(range(x.dim() - len(matrices), x.dim()), matrices, strict=True):
+        result = apply_matrix(result, matrix, axis)
+    return result.contiguous() if divisor_override is None else result / divisor_override
+
+
 @decomposes(aten.avg_pool2d_backward.default, aten.avg_pool3d_backward.default)
 def _avg_pool_backward(
     grad: Tensor,
@@ -55,26 +95,13 @@ def _avg_pool_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    count = len(kernel) if not isinstance(kernel, int) and len(kernel) > 1 else 2
-    sizes, edges = _all(kernel, count), _all(padding, count)
-    steps = _all(stride, count) if stride else sizes
-    divisor = None if divisor_override is None else 1
-    matrices = []
-    for length, k, s, p in zip(x.shape[-count:], sizes, steps, edges, strict=True):
-        matrices.append(
-            axis_matrix(
-                length,
-                lambda e, k=k, s=s, p=p: aten.avg_pool2d(
-                    e, [k, 1], [s, 1], [p, 0], ceil_mode, count_include_pad, divisor
-                ),
-            )
-        )
+    matrices = _avg_pool_matrices(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
     result = _gradient(grad, matrices)
     return result if divisor_override is None else result / divisor_override
 
 
 def _adaptive_matrix(size: int, wanted: int) -> Tensor:
-    return axis_matrix(size, lambda e: aten._adaptive_avg_pool2d(e, [wanted, 1]))
+    return axis_matrix(size, lambda e: aten._adaptive_avg_pool2d(e, [wanted, 2]))
 
 
 @decomposes(aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool3d.default)
@@ -117,6 +144,10 @@ _NEAREST = (
 )
 
 
+def _nearest_matrix(forward: Any, have: int, wanted: int, scale: float | None) -> Tensor:
+    return axis_matrix(have, lambda e: forward(e, [wanted, 2], scale, None))
+
+
 def _nearest_backward(exact: bool) -> Callable[..., Tensor]:
     forward = aten._upsample_nearest_exact2d if exact else aten.upsample_nearest2d
 
@@ -124,7 +155,7 @@ def _nearest_backward(exact: bool) -> Callable[..., Tensor]:
         matrices = []
         for number, (have, wanted) in enumerate(zip(input_size[2:], grad.shape[2:], strict=True)):
             scale = scales[number] if number < len(scales) else None
-            matrices.append(axis_matrix(have, lambda e, w=wanted, s=scale: forward(e, [w, 1], s, None)))
+            matrices.append(_nearest_matrix(forward, have, wanted, scale))
         return _gradient(grad, matrices)
 
     return backward
@@ -134,29 +165,54 @@ for _overload in _NEAREST:
     decomposes(_overload)(_nearest_backward("exact" in str(_overload)))
 
 
-_INTERPOLATED = {
-    aten.upsample_linear1d_backward.default: aten.upsample_bilinear2d,
-    aten.upsample_bilinear2d_backward.default: aten.upsample_bilinear2d,
-    aten.upsample_trilinear3d_backward.default: aten.upsample_bilinear2d,
-    aten.upsample_bicubic2d_backward.default: aten.upsample_bicubic2d,
+_INTERPOLATIONS = {
+    "upsample_linear1d": aten.upsample_bilinear2d,
+    "upsample_bilinear2d": aten.upsample_bilinear2d,
+    "upsample_trilinear3d": aten.upsample_bilinear2d,
+    "upsample_bicubic2d": aten.upsample_bicubic2d,
+    "_upsample_bilinear2d_aa": aten._upsample_bilinear2d_aa,
+    "_upsample_bicubic2d_aa": aten._upsample_bicubic2d_aa,
 }
+"""Operator -> the two-dimensional operator that acts on one axis in the same way."""
+
+
+def _interpolation_matrix(forward: Any, have: int, wanted: int, align_corners: bool, scale: float | None) -> Tensor:
+    return axis_matrix(have, lambda e: forward(e, [wanted, 2], align_corners, scale, None))
+
+
+def _interpolated(forward: Any) -> Callable[..., Tensor]:
+    def run(x: Tensor, size: Sequence[int], align_corners: bool, *scales: Any) -> Tensor:
+        result = x
+        for number, wanted in enumerate(size):
+            have, scale = x.shape[number + 2], scales[number] if number < len(scales) else None
+            if have != wanted:
+                matrix = _interpolation_matrix(forward, have, wanted, align_corners, scale)
+                result = apply_matrix(result, matrix, number + 2)
+        return result.contiguous()
+
+    return run
 
 
 def _interpolated_backward(forward: Any) -> Callable[..., Tensor]:
-    def backward(
+    def run(
         grad: Tensor, output_size: Sequence[int], input_size: Sequence[int], align_corners: bool, *scales: Any
     ) -> Tensor:
         matrices = []
         for number, (have, wanted) in enumerate(zip(input_size[2:], grad.shape[2:], strict=True)):
             scale = scales[number] if number < len(scales) else None
-            matrices.append(axis_matrix(have, lambda e, w=wanted, s=scale: forward(e, [w, 1], align_corners, s, None)))
+            matrices.append(_interpolation_matrix(forward, have, wanted, align_corners, scale))
         return _gradient(grad, matrices)
 
-    return backward
+    return run
 
 
-for _overload, _forward in _INTERPOLATED.items():
-    decomposes(_overload)(_interpolated_backward(_forward))
+for _name, _forward in _INTERPOLATIONS.items():
+    decomposes(getattr(aten, _name).default)(_interpolated(_forward))
+    decomposes(getattr(aten, f"{_name}_backward").default)(_interpolated_backward(_forward))
+
+
+def _padding_matrix(forward: Any, have: int, low: int, high: int) -> Tensor:
+    return axis_matrix(have, lambda e: forward(e, [0, 0, low, high]))
 
 
 def _padding_backward(forward: Any) -> Callable[..., Tensor]:
@@ -165,7 +221,7 @@ def _padding_backward(forward: Any) -> Callable[..., Tensor]:
         matrices = []
         for number, have in enumerate(x.shape[-count:]):
             low, high = padding[2 * (count - 1 - number)], padding[2 * (count - 1 - number) + 1]
-            matrices.append(axis_matrix(have, lambda e, p=(0, 0, low, high): forward(e, list(p))))
+            matrices.append(_padding_matrix(forward, have, low, high))
         return _gradient(grad, matrices)
 
     return backward

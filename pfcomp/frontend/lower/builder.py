@@ -77,7 +77,9 @@ class Builder:
         if value.shape is not None and tuple(value.shape) == tuple(shape):
             return value
         result = self.op("Reshape", value, self.ints(shape), allowzero=1 if 0 in shape else None)
-        result.dtype, result.shape = value.dtype, ir.Shape(shape)
+        if value.dtype is not None:
+            result.dtype = value.dtype
+        result.shape = ir.Shape(shape)
         return result
 
 

@@ -181,6 +181,18 @@ def _rsqrt(b: Builder, node: Any, x: Any) -> Any:
     return b.op("Reciprocal", b.op("Sqrt", b.as_type(x, out_type(node))))
 
 
+@lowers("expm1.default", "prims.expm1.default")
+def _expm1(b: Builder, node: Any, x: Any) -> Any:
+    dtype = out_type(node)
+    return b.op("Sub", b.op("Exp", b.as_type(x, dtype)), b.constant(1, dtype))
+
+
+@lowers("log1p.default", "prims.log1p.default")
+def _log1p(b: Builder, node: Any, x: Any) -> Any:
+    dtype = out_type(node)
+    return b.op("Log", b.op("Add", b.as_type(x, dtype), b.constant(1, dtype)))
+
+
 @lowers("square.default")
 def _square(b: Builder, node: Any, x: Any) -> Any:
     return b.op("Mul", x, x)

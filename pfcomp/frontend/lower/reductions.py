@@ -25,7 +25,9 @@ def reduce(b: Builder, kind: str, value: Any, axes: list[int], shape: tuple[int,
         return value
     keep = int(len(shape) == rank)
     result = b.op(kind, value, b.ints(axes), keepdims=keep)
-    result.dtype, result.shape = value.dtype, ir.Shape(shape)
+    if value.dtype is not None:
+        result.dtype = value.dtype
+    result.shape = ir.Shape(shape)
     return result
 
 
@@ -77,8 +79,10 @@ def _extreme_with_index(b: Builder, node: Any, x: Any, dim: int, keepdim: bool =
     if rank == 0:
         return [x, b.constant(0, ir.DataType.INT64)]
     axis = axis_of(dim, rank)
-    value = reduce(b, "ReduceMax" if upper else "ReduceMin", x, [axis], shape, rank)
-    return [value, b.op("ArgMax" if upper else "ArgMin", x, axis=axis, keepdims=int(len(shape) == rank))]
+    number = b.as_type(x, ir.DataType.INT32) if x.dtype == ir.DataType.BOOL else x
+    value = reduce(b, "ReduceMax" if upper else "ReduceMin", number, [axis], shape, rank)
+    index = b.op("ArgMax" if upper else "ArgMin", number, axis=axis, keepdims=int(len(shape) == rank))
+    return [b.as_type(value, out_type(node)), index]
 
 
 @lowers("argmax.default", "argmin.default")

@@ -10,6 +10,7 @@ import onnx_ir as ir
 from pfcomp.frontend.lower.builder import Builder, axis_of, out_type, shape_of
 from pfcomp.frontend.lower.indexing import index_tuples
 from pfcomp.frontend.lower.table import lowers
+from pfcomp.frontend.lower.views import strided_index
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add": "add", "multiply": "mul"}
 
@@ -28,6 +29,27 @@ def _scatter(b: Builder, node: Any, x: Any, dim: int, index: Any, source: Any, r
             source = b.op("Slice", source, b.ints([0]), b.ints([want]), b.ints([axis]), b.ints([1]))
             source.dtype = x.dtype
     return b.op("ScatterElements", x, index, source, axis=axis_of(dim, rank), reduction=kind)
+
+
+@lowers("diagonal_scatter.default")
+def _diagonal_scatter(b: Builder, node: Any, x: Any, source: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    positions = np.arange(int(np.prod(shape_of(x)))).reshape(shape_of(x))
+    return _scatter_flat(b, node, x, source, positions.diagonal(offset, dim1, dim2))
+
+
+@lowers("as_strided_scatter.default", "prims.as_strided_scatter.default")
+def _as_strided_scatter(b: Builder, node: Any, x: Any, source: Any, size: Any, stride: Any, offset: Any = 0) -> Any:
+    return _scatter_flat(b, node, x, source, strided_index(size, stride, offset or 0))
+
+
+def _scatter_flat(b: Builder, node: Any, x: Any, source: Any, positions: Any) -> Any:
+    """Elements of the dense tensor `x` at constant positions replaced by `source`."""
+    flat = b.reshape(x, (int(np.prod(shape_of(x))),))
+    index = b.constant(np.ascontiguousarray(positions).reshape(-1), ir.DataType.INT64)
+    updates = b.reshape(b.as_type(source, out_type(node)), (positions.size,))
+    result = b.op("ScatterElements", flat, index, updates, axis=0)
+    result.dtype = out_type(node)
+    return b.reshape(result, shape_of(x))
 
 
 @lowers("scatter.value")
