@@ -326,6 +326,41 @@ def test_a_process_killed_while_writing_leaves_nothing_behind(tmp_path, build, r
     assert not list(tmp_path.glob(".*.tmp"))
 
 
+_KILLED = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+from dataclasses import replace
+from pfcomp.artifacts import atomic_write
+from pfcomp.stages import manifest
+from pfcomp.stages.pipeline import compile_function
+from pfcomp.stages.table import TABLE
+from tests.stages.fakes import fakes
+manifest.code_digest = lambda: "code"
+keywords = fakes()
+def killed(directory, *_rest):
+    atomic_write(directory / TABLE[{stage!r}].outputs[0], b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+if {stage!r} == "trace":
+    keywords["trace"] = killed
+else:
+    keywords["tables"][{stage!r}] = replace(TABLE[{stage!r}], run=killed)
+compile_function(lambda i: i, {{"x": 1}}, {out!r}, {{"float_dtype": "half"}}, **keywords)
+"""
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_process_killed_in_a_stage_leaves_a_folder_that_is_made_whole(tmp_path, build, stage, request, monkeypatch):
+    monkeypatch.setattr(manifests, "code_digest", lambda: "code")
+    build(tmp_path / "a")
+    code = _KILLED.format(root=str(request.config.rootpath), stage=stage, out=str(tmp_path / "a"))
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    with pytest.raises(ArtifactError, match=f"PF0523: .*: stage {stage} is not complete"):
+        manifests.require(tmp_path / "a", stage)
+    build(tmp_path / "a")
+    build(tmp_path / "b")
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
 def test_every_error_names_its_kind():
     assert all(issubclass(kind, PfcompError) for kind in (ArtifactError, SourceError, UsageError))
     assert set(TABLE) == set(STAGES)
