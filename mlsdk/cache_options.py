@@ -10,7 +10,10 @@ from pfcomp.cache import Cache
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """A cache folder and one switch for each kind of entry."""
+    """A cache folder and switches: finished apps, exported ONNX, schedule and simulation results.
+
+    There are no gpfn2obj files here; that switch has no effect.
+    """
 
     cache_dir: str | Path
     enable_app_cache: bool = True

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -15,7 +17,8 @@ from mlsdk.cache_options import CacheOptions
 from mlsdk.device import MNDevice
 from mlsdk.function import CompiledFunction
 from mlsdk.proxy import TensorProxy
-from mlsdk.tensors import TorchTensor
+from mlsdk.tensors import TORCH_TYPES, TYPE_NAMES, TorchTensor
+from pfcomp.cache import Cache
 from pfcomp.errors import UnsupportedError, UsageError
 from pfcomp.frontend.names import (
     get_tensor_name,
@@ -32,15 +35,22 @@ from pfcomp.stages.source import active as compile_only_run
 Function = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
 
 
+class ConstraintWarning(UserWarning):
+    """A function cannot have the layouts that `io_spec_constraints` ask for; tensors are converted instead."""
+
+
 class NamedTensors(Registry):
     """`context.registry`: the context's tensors by name, with `register` for whole modules and optimizers."""
 
     def register_tensor(self, tensor: Tensor) -> None:
-        """Register one tensor under the name it has. Raises UsageError PF0611 if it has none."""
+        """Register one tensor under the name it has. Raises UsageError PF0611, UnsupportedError PF0622."""
         name = get_tensor_name(tensor)
         if name is None:
             hint = "call set_tensor_name or set_tensor_name_in_module before register_*"
             raise UsageError("PF0611", f"a tensor of shape {tuple(tensor.shape)} has no name", hint=hint)
+        if tensor.dtype not in TYPE_NAMES:
+            hint = f"use {', '.join(TORCH_TYPES)}"
+            raise UnsupportedError("PF0622", f"tensor {name!r} has elements of type {tensor.dtype}", hint=hint)
         self.add(name, TorchTensor(tensor))
 
     def register(self, name: str, obj: nn.Module | Optimizer) -> None:
@@ -108,21 +118,32 @@ class Context:
         `pfvm:*` only the stages up to onnx run. Raises the typed errors of the stages.
         """
         self.activate()
-        states = {name: e.host.tensor for name, e in self.registry.entries.items() if isinstance(e.host, TorchTensor)}
-        stop = "onnx" if self.device.device.kind is DeviceKind.PFVM else None
+        forced = _layouts(io_spec_constraints or {})
         cache = None if cache_options is None else cache_options.open()
-        chosen, forced = dict(options or {}), _layouts(io_spec_constraints or {})
-        if forced:
-            chosen["io_layouts"] = forced
+        run = partial(self._compile, function, inputs, codegen_dir, cache, dict(options or {}))
         try:
-            result = compile_function(function, inputs, codegen_dir, chosen, states=states, stop=stop, cache=cache)
+            directory = run({"io_layouts": forced} if forced else {})
         except UnsupportedError as error:
             if not forced or error.code != "PF0406":
                 raise
-            warnings.warn(f"io_spec_constraints have no effect: {error}", stacklevel=2)
-            del chosen["io_layouts"]
-            result = compile_function(function, inputs, codegen_dir, chosen, states=states, stop=stop, cache=cache)
-        return self._function(result.directory, getattr(function, "__name__", "function"))
+            warnings.warn(f"io_spec_constraints have no effect: {error}", ConstraintWarning, stacklevel=2)
+            directory = run({})
+        return self._function(directory, getattr(function, "__name__", "function"))
+
+    def _compile(
+        self,
+        function: Function,
+        inputs: Mapping[str, Any],
+        codegen_dir: str | Path,
+        cache: Cache | None,
+        *options: Mapping[str, Any],
+    ) -> Path:
+        """Compile with these options, later ones win; returns the folder."""
+        chosen = {name: value for each in options for name, value in each.items()}
+        states = {name: e.host.tensor for name, e in self.registry.entries.items() if isinstance(e.host, TorchTensor)}
+        stop = "onnx" if self.device.device.kind is DeviceKind.PFVM else None
+        sample = {key: _like(value) for key, value in inputs.items()}
+        return compile_function(function, sample, codegen_dir, chosen, states=states, stop=stop, cache=cache).directory
 
     def load_codegen_dir(self, path: str | Path) -> CompiledFunction:
         """The function that was compiled into the folder `path`, in this or another process."""
@@ -180,6 +201,11 @@ class Context:
         function = CompiledFunction(self, directory, name)
         self._functions.append(function)
         return function
+
+
+def _like(value: Any) -> Any:
+    """An empty tensor like the proxy `value`, whose contents a compilation does not need; other values as they are."""
+    return torch.empty(value.shape, dtype=value.dtype) if isinstance(value, TensorProxy) else value
 
 
 def _layouts(constraints: Mapping[str, IOSpec]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mlsdk.proxy import TensorProxy
 from mlsdk.tensors import shaped_for, to_array, to_tensor
-from pfcomp.errors import UsageError
+from pfcomp.errors import ArtifactError, UsageError
 from pfcomp.runtime.functions import Program, open_program
 from pfcomp.runtime.handle import Handle
 from pfcomp.runtime.iospec import IOSpec
@@ -75,7 +75,12 @@ class CompiledFunction:
 
     @cached_property
     def _program(self) -> Program:
-        return open_program(self.context.executor, self.codegen_dir, self.name)
+        try:
+            return open_program(self.context.executor, self.codegen_dir, self.name)
+        except ArtifactError as error:
+            if error.code == "PF0613":  # `pfcomp compile --to onnx` has nothing to run; it ends here
+                execution_reached(self.name)
+            raise
 
 
 def _source(spec: IOSpec, inputs: Mapping[str, Any]) -> Any:

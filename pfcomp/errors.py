@@ -228,6 +228,9 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0619": ErrorInfo(UsageError, "device cannot run this", "Use a device that the message names."),
     "PF0620": ErrorInfo(SourceError, "assembly breaks the chip's rules", "Correct the listed lines (isa.md 16, 17)."),
     "PF0621": ErrorInfo(SourceError, "assembly is not text", "Give an assembly source file."),
+    "PF0622": ErrorInfo(
+        UnsupportedError, "element type without a counterpart", "Convert the tensor to one of the types listed."
+    ),
     # 07 emulator
     "PF0701": ErrorInfo(
         UnsupportedError,

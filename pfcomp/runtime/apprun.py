@@ -52,8 +52,8 @@ class AppReport:
 
     def text(self) -> str:
         """Lines for people."""
-        figures = "".join(f", {value} {name}" for name, value in self.figures.items())
-        lines = [f"ran on {self.device}: {len(self.seconds)} x {min(self.seconds) * 1e3:.3g} ms{figures}"]
+        steps = f", {self.figures['steps']} steps" if "steps" in self.figures else ""
+        lines = [f"ran on {self.device}: {len(self.seconds)} x {min(self.seconds) * 1e3:.3g} ms{steps}"]
         lines += [f"{name}: {_brief(array)}" for name, array in self.outputs.items()]
         return "\n".join([*lines, *map(str, self.comparisons)])
 

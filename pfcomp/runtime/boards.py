@@ -49,18 +49,20 @@ def wait_limit() -> float:
 
 
 class _Locks:
-    """The process's lock objects by file, and whether the notice was printed."""
+    """The process's lock objects by the folder's variable and index, and whether the notice was printed."""
 
     def __init__(self) -> None:
-        self.by_path: dict[Path, BoardLock] = {}
+        self.by_place: dict[tuple[str | None, int], BoardLock] = {}
         self.told = False
 
     def get(self, index: int) -> BoardLock:
-        path = state_folder() / f"board{index}.lock"
-        return self.by_path.setdefault(path, BoardLock(path))
+        place = (os.environ.get(STATE_VARIABLE), index)
+        if place not in self.by_place:
+            self.by_place.setdefault(place, BoardLock(state_folder() / f"board{index}.lock"))
+        return self.by_place[place]
 
     def after_fork(self) -> None:
-        for lock in self.by_path.values():
+        for lock in self.by_place.values():
             lock.forget()
 
 

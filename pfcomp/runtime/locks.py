@@ -13,6 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from pfcomp.errors import DeviceError
@@ -111,6 +112,11 @@ class BoardLock:
             raise DeviceError("PF0604", what, where=str(self.path), hint=hint) from error
 
     def _write_holder(self) -> None:
-        text = json.dumps(asdict(Holder(os.getpid(), Path(sys.argv[0] or "python").name or "python"))).encode()
-        os.pwrite(self._descriptor, text, 0)
-        os.ftruncate(self._descriptor, len(text))
+        os.pwrite(self._descriptor, _self_description(os.getpid()), 0)
+
+
+@cache
+def _self_description(pid: int) -> bytes:
+    """What this process writes into the locks it takes: JSON of a fixed length, so that nothing old stays behind."""
+    program = Path(sys.argv[0] or "python").name[:80] or "python"
+    return json.dumps(asdict(Holder(pid, program))).encode().ljust(640)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from pfcomp.errors import UnsupportedError
 from pfcomp.pfvm import PFVM
 from pfcomp.runtime.elements import Array
 from pfcomp.runtime.handle import Handle, HostValue
@@ -80,8 +81,11 @@ class PfvmFunction:
 
 
 def spec_of(value: Any) -> IOSpec:
-    """Spec of a model's input or output; it has no device layout."""
-    name = TORCH_NAMES[value.dtype]
+    """Spec of a model's input or output; it has no device layout. Raises UnsupportedError PF0622."""
+    name = TORCH_NAMES.get(value.dtype)
+    if name is None:
+        what = f"{value.name} has elements of type {value.dtype}"
+        raise UnsupportedError("PF0622", what, hint=f"use {', '.join(TORCH_NAMES.values())}")
     return IOSpec(value.name, tuple(int(size) for size in value.shape), name, name)
 
 

@@ -189,6 +189,36 @@ def test_all_keywords(tmp_path):
     assert torch.equal(compiled({"x": RAMP, "y": ONES})["out"].cpu(), RAMP + 1)
 
 
+def test_constraint_that_cannot_be_met_is_a_warning(tmp_path):
+    context = Context(MNDevice("emu2"))
+    sample = {"x": torch.ones(64, 64)}
+    scalar = context.compile(lambda i: {"out": i["x"] + 1}, {"x": torch.ones(())}, tmp_path / "scalar", options=OPTIONS)
+    constraints = {"out": scalar.input_specs["x"]}
+    with pytest.warns(UserWarning, match="io_spec_constraints have no effect: PF0406"):
+        compiled = compile_on("emu2", tmp_path / "c", lambda i: {"out": i["x"] + 1}, sample,
+                              io_spec_constraints=constraints)  # fmt: skip
+    assert not compiled.output_specs["out"].is_memcopyable_to(constraints["out"])
+    assert torch.equal(compiled(sample)["out"].cpu(), torch.full((64, 64), 2.0))
+
+
+def test_proxies_as_sample(tmp_path):
+    first = compile_on("emu2", tmp_path / "first")
+    out = first({"x": ONES, "y": ONES})
+    second = first.context.compile(lambda i: {"y": i["out"] * 2}, out, tmp_path / "second", options=OPTIONS)
+    assert torch.equal(second(out)["y"].cpu(), torch.full((3, 4), 4.0))
+
+
+def test_models_with_foreign_element_types(tmp_path):
+    import onnx
+    from onnx import TensorProto, helper
+
+    values = [helper.make_tensor_value_info(name, TensorProto.UINT16, [2]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), tmp_path / "model.onnx")
+    with pytest.raises(PfcompError, match="PF0622: x has elements of type UINT16"):
+        Context(MNDevice("pfvm:cpu")).load_codegen_dir(tmp_path).input_specs  # noqa: B018
+
+
 def test_no_parameter_that_older_programs_look_for():
     import inspect
 

@@ -129,6 +129,13 @@ def test_unnamed_unregistered_and_clashing_tensors():
         context.register_buffer(other)
 
 
+def test_element_types_that_nobody_can_hold():
+    tensor = torch.ones(3, dtype=torch.complex64)
+    set_tensor_name(tensor, "c")
+    with pytest.raises(PfcompError, match=r"PF0622.*complex64"):
+        Context(MNDevice("emu2")).register_buffer(tensor)
+
+
 def test_registry_names_and_registers_at_once():
     model, context = torch.nn.BatchNorm1d(4), Context(MNDevice("pfvm:cpu"))
     context.registry.register("net", model)
