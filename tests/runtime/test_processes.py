@@ -41,7 +41,7 @@ def start(app: Path, number: int) -> subprocess.Popen:
 def test_killed_processes_harm_nobody(tmp_path, two_boards):
     app = tmp_path / "model.app"
     app.write_bytes(serialize(add_app()))
-    workers = [start(app, number) for number in range(6)]
+    workers = [start(app, number) for number in range(4)]
     for lines, worker in enumerate(workers[:2], 1):
         for _ in range(lines):
             worker.stdout.readline()
