@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import click
 
 from pfcomp.stages.events import CompileResult, Event
-from pfcomp.stages.summary import figures_text, result_json, result_lines, result_table
+from pfcomp.stages.summary import result_json, result_lines, result_table
 
 
 def _on_terminal() -> bool:
@@ -32,8 +32,7 @@ class Display:
         if self.terminal:
             self._overwrite(event)
         elif event.kind == "finished":
-            text = f"{event.stage}: {event.seconds:.2f} s, {figures_text(event.figures)}"
-            click.echo(f"{event.directory.name}: {text}", err=True)
+            click.echo(f"{event.directory.name}: {event.stage}: {event.seconds:.2f} s", err=True)
         elif event.kind in ("skipped", "cached"):
             origin = "fresh" if event.kind == "skipped" else "from the cache"
             click.echo(f"{event.directory.name}: {event.stage}: {origin}", err=True)

@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pfcomp.artifacts import atomic_write, read_zst
 from pfcomp.cache import Cache
 from pfcomp.errors import SourceError
 from pfcomp.options import Options, Stage, load_preset, resolve
 from pfcomp.stages import manifest as manifests
 from pfcomp.stages import source
-from pfcomp.stages.events import CompileResult, Observer, ignore
+from pfcomp.stages.events import CompileResult, Observer, StageOutcome, ignore
 from pfcomp.stages.execute import Work, execute, locked
 from pfcomp.stages.report import StageReport
-from pfcomp.stages.table import TABLE, StageInfo, stage_range
+from pfcomp.stages.table import MODEL, TABLE, StageInfo, stage_range
 
 Function = Callable[[dict[str, Any]], Mapping[str, Any]]
 Tables = Mapping[Stage, StageInfo]
@@ -115,7 +116,7 @@ def run_stages(
         preset = load_preset(option_json) if option_json else {}
         chosen = resolve({**manifest.options, **preset, **(options or {})})
         work = Work(target, [tables[name] for name in names], chosen, observer or ignore, keep_edits=True)
-        return CompileResult(target, execute(work, manifest))
+        return _finish(work, execute(work, manifest))
 
 
 def _options(given: Options | Mapping[str, object] | None, run: source.CompileOnly | None) -> Options:
@@ -134,7 +135,15 @@ def _stages(tables: Tables, stop: str | None, trace: Callable[[Path], StageRepor
     return [replace(first, run=lambda folder, _options: trace(folder)), *others]
 
 
+def _finish(work: Work, outcomes: tuple[StageOutcome, ...]) -> CompileResult:
+    """The result, after the side output that `out_onnx` asks for."""
+    wanted = work.options.text("out_onnx")
+    if wanted and any(outcome.stage == "onnx" for outcome in outcomes):
+        atomic_write(wanted, read_zst(work.directory / MODEL))
+    return CompileResult(work.directory, outcomes)
+
+
 def _compile(work: Work) -> CompileResult:
     with locked(work.directory):
         manifest = manifests.load_for_compiling(work.directory)
-        return CompileResult(work.directory, execute(work, manifest))
+        return _finish(work, execute(work, manifest))

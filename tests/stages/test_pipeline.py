@@ -182,6 +182,13 @@ def test_the_kind_of_source_may_change(tmp_path, build, ran):
     assert tree(tmp_path / "a") == tree(tmp_path / "c")
 
 
+def test_out_onnx_receives_the_model(tmp_path, build):
+    build(tmp_path / "a", {"out_onnx": str(tmp_path / "model.onnx")})
+    assert (tmp_path / "model.onnx").read_bytes() == read_zst(tmp_path / "a" / "model.onnx.zst")
+    with pytest.raises(UsageError, match=r"PF0502: .*none: cannot be written"):
+        build(tmp_path / "a", {"out_onnx": str(tmp_path / "none" / "model.onnx")})
+
+
 def test_a_missing_onnx_file(tmp_path):
     with pytest.raises(SourceError, match=r"PF0804: .*none\.onnx: no such model file"):
         compile_onnx(tmp_path / "none.onnx", tmp_path / "out")
