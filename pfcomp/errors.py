@@ -263,6 +263,8 @@ ERRORS: dict[str, ErrorInfo] = {
         "A program that breaks rules of the chip",
         "Correct the lines named (docs/isa.md lists the rules), or run without the check.",
     ),
+    "PF0708": ErrorInfo(InternalError, "A C engine of another version", "Install the package again."),
+    "PF0709": ErrorInfo(InternalError, "No memory for the C engine", "Free some memory and try again."),
     # 08 command line and options
     "PF0801": ErrorInfo(UsageError, "a command line is wrong", "see --help"),
     "PF0802": ErrorInfo(UsageError, "an option has a value that is not allowed", "see `pfcomp options`"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass, field
 
 from pfcomp.emulator import dump, moves
+from pfcomp.emulator.c import native
 from pfcomp.emulator.lower.program import Lowered, lower
 from pfcomp.emulator.micro import Code, Micro
 from pfcomp.emulator.numpy_engine.engine import interpret
@@ -14,7 +16,7 @@ from pfcomp.emulator.strict import Watch, stale_paths
 from pfcomp.errors import UsageError
 from pfcomp.isa.model import Place, Program
 
-ENGINES = ("auto", "numpy")
+ENGINES = ("auto", "c", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,25 @@ class Executable:
         return found
 
 
-class Machine:
-    """One chip. `engine` is one of ENGINES; `strict` collects findings (see `pfcomp.emulator.strict`)."""
+def _choose(engine: str) -> ctypes.CDLL | None:
+    """The library to use, None for the numpy engine."""
+    if engine not in ENGINES:
+        raise UsageError("PF0705", f"engine {engine!r} does not exist; choose one of {', '.join(ENGINES)}")
+    found = None if engine == "numpy" else native.library()
+    if engine == "c" and found is None:
+        raise UsageError("PF0705", "the C engine was not built on this system; choose numpy or auto")
+    return found
 
-    def __init__(self, engine: str = "auto", strict: bool = False) -> None:
-        if engine not in ENGINES:
-            raise UsageError("PF0705", f"engine {engine!r} does not exist; choose one of {', '.join(ENGINES)}")
-        self.engine, self.strict = engine, strict
+
+class Machine:
+    """One chip. `engine` is one of ENGINES; the C engine spreads the eight L2Bs over `threads`.
+
+    `strict` collects findings (`pfcomp.emulator.strict`) and runs on the numpy engine.
+    """
+
+    def __init__(self, engine: str = "auto", strict: bool = False, threads: int = 1) -> None:
+        self._library = _choose(engine)
+        self.engine, self.strict, self.threads = engine, strict, threads
         self._watch: Watch | None = None
         self.state = State()
         self._start_watch()
@@ -77,9 +91,11 @@ class Machine:
             if isinstance(segment, Micro):
                 self._host(segment, lowered, lines)
             elif self._watch is not None:
-                self._watched(segment, self._watch)
+                self._watched(segment.micros, self._watch)
+            elif self._library is not None and segment.packed is not None:
+                native.execute(self._library, self.state, segment.packed, self.threads)
             else:
-                interpret(self.state, segment)
+                interpret(self.state, segment.micros)
         findings = () if self._watch is None else self._take_findings(executable.program, self._watch)
         return RunResult(executable.program.steps, lines, findings)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from pfcomp.emulator import ENGINES
+from pfcomp.emulator.c import native
 from pfcomp.emulator.rows import MEMORIES, PES_PER_TILE, TILES
 from pfcomp.isa import parse
 from pfcomp.isa.model import Place
 
-AVAILABLE = tuple(name for name in ENGINES if name != "auto")
+AVAILABLE = ("numpy",) if native.library() is None else ("numpy", "c")
 CASES = 64 * TILES * PES_PER_TILE // 64  # one case per PE and cycle group
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 from pfcomp.emulator import moves
+from pfcomp.emulator.c.native import SUPPORTED, Packed, pack
 from pfcomp.emulator.lower.emitter import Emitter
 from pfcomp.emulator.lower.step import lower_step, path_of
 from pfcomp.emulator.micro import Code, Micro
@@ -15,28 +17,40 @@ _NONE: frozenset[Place] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """Consecutive PE-side micro-operations; `packed` is their form for the C engine, None if it lacks one of them."""
+
+    micros: tuple[Micro, ...]
+    packed: Packed | None
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """Micro-operations in segments, and the tables that MOVE, GET and SET point into."""
 
-    segments: tuple[Micro | tuple[Micro, ...], ...]
+    segments: tuple[Micro | Segment, ...]
     moves: tuple[tuple[Move, str], ...]
     gets: tuple[DebugGet, ...]
     sets: tuple[DebugSet, ...]
 
 
-def segments(micros: list[Micro]) -> tuple[Micro | tuple[Micro, ...], ...]:
-    """Runs of PE-side micro-operations, and single ones that the host carries out."""
-    parts: list[Micro | tuple[Micro, ...]] = []
-    pending: list[Micro] = []
-    for micro in micros:
-        if micro.code < Code.MOVE:
-            pending.append(micro)
-            continue
-        if pending:
-            parts.append(tuple(pending))
-        parts.append(micro)
-        pending = []
-    return (*parts, tuple(pending)) if pending else tuple(parts)
+def _kind(micro: Micro) -> int:
+    """0: the host's own, 1: both engines, 2: only numpy."""
+    if micro.code >= Code.MOVE:
+        return 0
+    return 1 if micro.code in SUPPORTED else 2
+
+
+def segments(micros: list[Micro]) -> tuple[Micro | Segment, ...]:
+    """Runs of micro-operations that one engine can execute, and single ones that the host carries out."""
+    parts: list[Micro | Segment] = []
+    for kind, group in groupby(micros, key=_kind):
+        members = tuple(group)
+        if kind == 0:
+            parts.extend(members)
+        else:
+            parts.append(Segment(members, pack(members) if kind == 1 else None))
+    return tuple(parts)
 
 
 def live_paths(statements: tuple[Statement, ...]) -> list[frozenset[Place]]:

@@ -1,0 +1,1 @@
+"""The C engine: sources, compiled libraries (if a compiler was present at install time) and their loader."""

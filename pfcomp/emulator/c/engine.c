@@ -1,0 +1,74 @@
+/* Runs a list of micro-operations: tiles outside, operations inside, so that one tile's rows stay in the cache. */
+#include "engine.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+
+#if defined(__AVX512F__)
+#define LEVEL 2
+#elif defined(__AVX2__)
+#define LEVEL 1
+#else
+#define LEVEL 0
+#endif
+
+/* Instruction set this file was compiled for: 0 baseline, 1 AVX2, 2 AVX-512. */
+int pfcomp_level(void) { return LEVEL; }
+
+/* The best level this processor can run. */
+int pfcomp_best_level(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+#endif
+    return 0;
+}
+
+/* Sizes and row numbers that Python compares with its own. */
+void pfcomp_layout(int64_t *out) {
+    out[0] = (int64_t)sizeof(Op), out[1] = T_ROW, out[2] = MATRIX_X_ROW, out[3] = MATRIX_Y_ROW;
+}
+
+static void note_matrix_write(Tile *t, const Op *op) {
+    for (int k = 0; k < 8; k++) {
+        int row = op->dst[k];
+        if (row >= MATRIX_X_ROW && row < MATRIX_Y_ROW + 16) t->matrix[row >= MATRIX_Y_ROW].format = -1;
+    }
+}
+
+static void execute(Tile *t, const Op *op) {
+    switch (op->code) {
+    case ALU: alu_op(t, op); break;
+    case FLAG: flag_op(t, op); break;
+    case SHIFT_PE: shift_pe_op(t, op); break;
+    case BLOCK: block_op(t, op); break;
+    case WIDEN: convert_op(t, op); break;
+    case VECTOR: vector_op(t, op); break;
+    case MATVEC: matvec_op(t, op); break;
+    case MREAD: mread_op(t, op); break;
+    case L1_DOWN: l1_down_op(t, op); break;
+    case L1_UP: l1_up_op(t, op); break;
+    case L2: l2_op(t, op); break;
+    default:
+        if (op->code == COPY) note_matrix_write(t, op);
+        copy_op(t, op);
+    }
+}
+
+/* Execute `count` operations on tiles first, first + step, ...; returns 0, or 1 if there is no memory. */
+int pfcomp_run(const Chip *chip, const Op *ops, int64_t count, int first, int step) {
+    Decoded *matrix = malloc(2 * sizeof *matrix);
+    if (!matrix) return 1;
+    for (int tile = first; tile < 8; tile += step) {
+        Tile t = {chip->mem + (size_t)tile * (size_t)chip->rows * PES, chip->l1bm + (size_t)tile * L1BS * L1BM_LW,
+                  chip->turn + (size_t)tile * L1BS * TURN_LW, chip->l2bm + (size_t)tile * L2BM_LW, matrix};
+        matrix[0].format = matrix[1].format = -1;
+        for (int64_t i = 0; i < count; i++) execute(&t, &ops[i]);
+    }
+    free(matrix);
+    return 0;
+}

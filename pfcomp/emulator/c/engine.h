@@ -1,0 +1,55 @@
+/* Types shared by the parts of the C engine: one tile (an L2B) at a time, rows of 512 long words (rows.py). */
+#ifndef PFCOMP_ENGINE_H
+#define PFCOMP_ENGINE_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { PES = 512, CYCLES = 4, L1BS = 8, MABS = 16, L1B_PES = 64, TILE_MABS = 128, L1BM_LW = 8192, L2BM_LW = 32768, TURN_LW = 256 };
+
+/* Row numbers that the kernels need by themselves; checked against rows.py when the library is loaded. */
+enum { T_ROW = 4608, MATRIX_X_ROW = 4680, MATRIX_Y_ROW = 4696 };
+
+/* A micro-operation (micro.py): rows of LW0 and LW1 of the four cycles; dst[4] < 0 means that LW1 is not stored. */
+typedef struct {
+    int32_t code;
+    int32_t dst[8];
+    int32_t src[3][8];
+    int32_t p[16];
+} Op;
+
+typedef struct {
+    uint64_t *mem, *l1bm, *turn, *l2bm;
+    int64_t rows;
+} Chip;
+
+/* A matrix register, decoded for one format: signed mantissas by column, then row; block exponents; regular rows. */
+typedef struct {
+    int format; /* -1: stale */
+    float h[TILE_MABS][16][16];
+    double w[TILE_MABS][8][8], low[TILE_MABS][8][8], sign[TILE_MABS][8][8];
+    int32_t exponent[TILE_MABS][16];
+    uint8_t regular[TILE_MABS][16];
+} Decoded;
+
+typedef struct {
+    uint64_t *mem, *l1bm, *turn, *l2bm;
+    Decoded *matrix; /* two: x and y */
+} Tile;
+
+static inline uint64_t *row_of(const Tile *t, int32_t row) { return t->mem + (size_t)row * PES; }
+
+void copy_op(Tile *t, const Op *op);
+void alu_op(Tile *t, const Op *op);
+void flag_op(Tile *t, const Op *op);
+void shift_pe_op(Tile *t, const Op *op);
+void convert_op(Tile *t, const Op *op);
+void vector_op(Tile *t, const Op *op);
+void block_op(Tile *t, const Op *op);
+void matvec_op(Tile *t, const Op *op);
+void mread_op(Tile *t, const Op *op);
+void l1_down_op(Tile *t, const Op *op);
+void l1_up_op(Tile *t, const Op *op);
+void l2_op(Tile *t, const Op *op);
+
+#endif
