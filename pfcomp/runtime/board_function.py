@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,7 @@ from pfcomp.errors import UsageError
 from pfcomp.runtime.board_value import BoardValue
 from pfcomp.runtime.elements import Array
 from pfcomp.runtime.engine import Buffer, Engine
-from pfcomp.runtime.handle import Handle
+from pfcomp.runtime.handle import UPDATE, Handle
 from pfcomp.runtime.iospec import IOSpec
 from pfcomp.runtime.queue import Ticket
 from pfcomp.runtime.registry import Entry
@@ -42,18 +42,23 @@ class BoardFunction:
     """Runs an app against any buffers by relocation.
 
     `inputs`, `outputs` and `state` map names to specs in the app's order. `mutated` names the state that a run
-    changes.
+    changes: in place where the app says so (`dirty`), or by an output `<state>:out`, whose buffer the state then takes
+    over. `initials` supplies first contents of states by name.
     """
 
     on_device = True
 
-    def __init__(self, engine: Engine, app: GPFNApp, label: str) -> None:
+    def __init__(
+        self, engine: Engine, app: GPFNApp, label: str, initials: Callable[[], Mapping[str, Array]] = dict
+    ) -> None:
         self.engine, self.app, self.label = engine, app, label
+        self._initials = initials
         self.inputs = _specs(app.inputs)
-        self.outputs = _specs(app.outputs)
         self.state = _specs(app.state)
+        self._updates = {name: name + UPDATE for name in self.state if name + UPDATE in _specs(app.outputs)}
+        self.outputs = {n: s for n, s in _specs(app.outputs).items() if n not in self._updates.values()}
         self.figures = dict(app.statistics)
-        self.mutated = frozenset(info.name for info in app.state if info.dirty)
+        self.mutated = frozenset(info.name for info in app.state if info.dirty or info.name in self._updates)
         self._infos = {info.name: info for info in (*app.state, *app.inputs)}
         self._aliases = _aliases(app)
         self._homes: dict[str, BoardValue] = {}
@@ -87,7 +92,11 @@ class BoardFunction:
 
     def initial(self, name: str) -> Array:
         """First contents of a state that the context knows nothing about. Raises UsageError PF0609."""
-        raise UsageError("PF0609", f"state {name!r} has no contents yet", where=self.label, hint="register the tensor")
+        found = self._initials().get(name)
+        if found is None:
+            hint = "register the tensor"
+            raise UsageError("PF0609", f"state {name!r} has no contents yet", where=self.label, hint=hint)
+        return found
 
     def call(self, inputs: Mapping[str, BoardValue], state: Mapping[str, BoardValue]) -> dict[str, BoardValue]:
         """Enqueue a run on these tensors, which must have the specs' layouts; returns fresh output tensors.
@@ -110,6 +119,8 @@ class BoardFunction:
         ticket = self.engine.queue.submit(self.label, partial(self._execute, run))
         for value in (*outputs.values(), *(state[name] for name in self.mutated)):
             value.produced_by(ticket)
+        for name, update in self._updates.items():
+            state[name].take_over(outputs.pop(update))
         return outputs
 
     def _execute(self, run: _Run) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,12 @@ class BoardValue:
     def produced_by(self, ticket: Ticket[None]) -> None:
         """Note the run that writes the tensor: `read` waits for it and raises its error."""
         self.ready = ticket
+        self.version += 1
+
+    def take_over(self, other: BoardValue) -> None:
+        """Become `other`, which holds the tensor's next contents: its buffer and layout, under the own name."""
+        self.info = replace(other.info, name=self.info.name)
+        self.spec, self.buffer, self.ready = IOSpec.of(self.info), other.buffer, other.ready
         self.version += 1
 
     def _decode(self, image: NDArray[np.uint64]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,7 +63,18 @@ def open_program(device: Device, path: Path, label: str) -> Program:
 
 def open_app(engine: Engine, path: Path, label: str) -> BoardFunction:
     """The app in `path` (a codegen_dir or an app file), loaded and verified, for `engine`."""
-    return BoardFunction(engine, load_app(find_file(path, APP_NAMES, "codegen")), label)
+    app = load_app(find_file(path, APP_NAMES, "codegen"))
+    return BoardFunction(engine, app, label, partial(_initials, path))
+
+
+def _initials(path: Path) -> dict[str, Array]:
+    """The states' contents at compile time, from the codegen_dir's model; empty if there is none."""
+    folder = path if path.is_dir() else path.parent
+    if not any((folder / name).is_file() for name in ONNX_NAMES):
+        return {}
+    from pfcomp.runtime.pfvm_function import initial_states
+
+    return initial_states(find_file(folder, ONNX_NAMES, "onnx"))
 
 
 def find_file(path: Path, names: tuple[str, ...], stage: str) -> Path:

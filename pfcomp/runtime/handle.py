@@ -9,6 +9,9 @@ import numpy as np
 from pfcomp.runtime.elements import Array
 from pfcomp.runtime.iospec import IOSpec
 
+UPDATE = ":out"
+"""The output `s:out` of a compiled function is the next value of its state `s`."""
+
 
 class Handle(Protocol):
     """A device tensor, or a named tensor wherever it is at the moment. `version` changes with every write."""

@@ -12,11 +12,9 @@ import onnx_ir as ir
 from pfcomp.errors import UnsupportedError
 from pfcomp.pfvm import PFVM
 from pfcomp.runtime.elements import Array
-from pfcomp.runtime.handle import Handle, HostValue
+from pfcomp.runtime.handle import UPDATE, Handle, HostValue
 from pfcomp.runtime.iospec import IOSpec
 from pfcomp.runtime.tracing import recorded
-
-UPDATE = ":out"  # the new value of state `s` is the model's output `s:out`
 
 # ONNX element type -> torch's name
 TORCH_NAMES: dict[ir.DataType, str] = {
@@ -78,6 +76,13 @@ class PfvmFunction:
         for name in self.mutated:
             state[name].write(np.asarray(self._vm.state[name]))
         return {name: _owned(spec, results[name]) for name, spec in self.outputs.items()}
+
+
+def initial_states(path: Path) -> dict[str, Array]:
+    """First contents of the states of the model in `path`. Raises SourceError PF0315 for a file that is not a model."""
+    vm = PFVM(path)
+    specs = {value.name: spec_of(value) for value in vm.model.graph.inputs}
+    return {name: np.array(contents, specs[name].host_type) for name, contents in vm.state.items()}
 
 
 def spec_of(value: Any) -> IOSpec:

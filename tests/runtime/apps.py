@@ -36,7 +36,7 @@ def tensor(name, begin, layout=LAYOUT, **fields):
     return TensorInfo(name, (3, 4), "Float", layout, begin, begin + 16, **fields)
 
 
-def add_app(inputs=("x", "y"), output="out", layout=LAYOUT, *, state=(), constant=None, updates=None, out=None):
+def add_app(inputs=("x", "y"), output="out", layout=LAYOUT, *, state=(), constant=None, updates=None):
     """An app that adds its two summands, which are inputs, states or a constant (name and array).
 
     `updates` names the state into whose place the sum goes; then there is no output.
@@ -53,7 +53,7 @@ def add_app(inputs=("x", "y"), output="out", layout=LAYOUT, *, state=(), constan
         for index, role in zip(moves, ("first", "second", "out"), strict=True)
     )
     info = {name: tensor(name, begin, layout, dirty=name == updates) for name, begin in begins.items()}
-    outputs = () if updates else (out or tensor(output, 128, layout, dirty=True),)
+    outputs = () if updates else (tensor(output, 128, layout, dirty=True),)
     return GPFNApp(
         inputs=tuple(info[name] for name in inputs),
         outputs=outputs,

@@ -119,6 +119,18 @@ def test_state_is_updated_in_place(engine):
     assert np.array_equal(state["s"].read(), Y + 3 * X)
 
 
+def test_state_that_is_updated_by_an_output_takes_its_buffer_over(engine):
+    function = BoardFunction(engine, add_app(("x",), "s:out", state=("s",)), "accumulate")
+    assert (function.outputs, function.mutated) == ({}, {"s"})
+    state = {"s": function.new_value("s")}
+    state["s"].write(Y)
+    for _ in range(3):
+        assert function.call({"x": function.bind("x", X)}, state) == {}
+    assert state["s"].spec.name == "s"
+    assert np.array_equal(state["s"].read(), Y + 3 * X)
+    assert engine.counters["links"] <= 3
+
+
 @pytest.mark.parametrize("out", [tensor("same", 0), tensor("x", 0), tensor("alias", 256, alias_base="x")])
 def test_output_that_is_an_input_is_a_copy(engine, out):
     app = add_app(("x",), state=("s",), updates="s")
@@ -133,6 +145,8 @@ def test_state_without_contents(engine):
     function = BoardFunction(engine, add_app(("x",), state=("s",), updates="s"), "accumulate")
     with pytest.raises(UsageError, match="PF0609"):
         function.initial("s")
+    known = BoardFunction(engine, function.app, "accumulate", lambda: {"s": Y})
+    assert known.initial("s") is Y
 
 
 def test_error_of_a_run_reaches_all_readers_also_through_later_runs(engine, monkeypatch):
