@@ -55,7 +55,8 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     graph = model.graph
     values = [*graph.inputs, *graph.initializers.values(), *(o for n in graph for o in n.outputs)]
     tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values}
-    nodes = tuple(_node(n) for n in graph)
+    outputs = tuple(v.name for v in graph.outputs)
+    nodes = _live(tuple(_node(n) for n in graph), outputs)
     offenders = find_offenders(nodes, tensors)
     if offenders:
         raise UnsupportedError("PF0401", describe(offenders), hint="supported: " + " ".join(ELEMENTWISE))
@@ -66,7 +67,18 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
         if name not in inputs
     }
     _refuse_nan(constants)
-    return SourceGraph(tensors, nodes, inputs, tuple(v.name for v in graph.outputs), constants)
+    return SourceGraph(tensors, nodes, inputs, outputs, constants)
+
+
+def _live(nodes: tuple[MNNode, ...], outputs: tuple[str, ...]) -> tuple[MNNode, ...]:
+    """The nodes that an output depends on; our passes leave no others, a foreign model may."""
+    needed = set(outputs)
+    kept: list[MNNode] = []
+    for node in reversed(nodes):
+        if needed & set(node.outputs):
+            kept.append(node)
+            needed.update(node.inputs)
+    return tuple(reversed(kept))
 
 
 def _shape(value: onnx_ir.Value) -> tuple[int, ...]:

@@ -3,55 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pfcomp.ir.model import Location, MNGraph, MNNode
-from pfcomp.isa.model import Move, Program, Step, Unit
+from pfcomp.isa.model import Move, Program, Step
+from pfcomp.isa.pack import Stats
 from pfcomp.plan.model import Schedule
 from pfcomp.simulate.timing import Timing
 
 MEGAHERTZ = 750
 """Nominal clock (isa.md 21.1)."""
 
-MOVING_UNITS = frozenset((Unit.L1BM, Unit.L1BM_TURNAROUND, Unit.L2BM, Unit.DAR_WRITE))
 Origins = Sequence[tuple[str, ...]]
 """For every statement the names of the nodes whose operations are in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Whole-program figures; steps are exact, cycles estimated."""
-
-    steps: int
-    nops: int
-    moving_steps: int
-    computing_steps: int
-    both_steps: int
-    transfers: int
-    cycles: int
-    stall_cycles: int
-
-    @property
-    def microseconds(self) -> float:
-        return round(self.cycles / MEGAHERTZ, 3)
-
-
-def totals(program: Program, timing: Timing) -> Totals:
-    """Count steps by what they do: transfer data between memories, compute, or both."""
-    steps = [s for s in program.statements if isinstance(s, Step)]
-    moving = [any(op.unit in MOVING_UNITS for op in s.ops) for s in steps]
-    computing = [any(op.unit not in MOVING_UNITS for op in s.ops) for s in steps]
-    return Totals(
-        steps=program.steps,
-        nops=sum(s.repeat for s in steps if s.is_nop),
-        moving_steps=sum(moving),
-        computing_steps=sum(computing),
-        both_steps=sum(m and c for m, c in zip(moving, computing, strict=True)),
-        transfers=sum(isinstance(s, Move) for s in program.statements),
-        cycles=timing.cycles,
-        stall_cycles=timing.stalls,
-    )
+def totals(stats: Stats, timing: Timing) -> dict[str, Any]:
+    """Figures of the whole program: exact counts of the packed steps, estimated cycles."""
+    counted = dict(stats.as_pairs())
+    cycles = {"cycles": timing.cycles, "stall_cycles": timing.stalls}
+    return {**counted, "critical": stats.critical, **cycles, "microseconds": round(timing.cycles / MEGAHERTZ, 3)}
 
 
 def node_rows(schedule: Schedule, program: Program, origins: Origins, timing: Timing) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from pfcomp.artifacts import atomic_write, canonical_json, write_zst
@@ -21,11 +20,10 @@ def run(directory: Path, options: Options) -> StageReport:
     built = build(directory)
     program, origins = built.packed.program, built.packed.origins
     timing = walk(program)
-    total = totals(program, timing)
-    figures = {**asdict(total), "microseconds": total.microseconds}
+    figures = totals(built.packed.stats, timing)
     nodes = node_rows(built.schedule, program, origins, timing)
     write_zst(directory / "simulation_result.json.zst", canonical_json({"totals": figures, "nodes": nodes}))
     atomic_write(directory / "report.json", canonical_json({"totals": figures, "nodes": nodes}, indent=1))
     atomic_write(directory / "trace.json", canonical_json(timeline(program, origins, timing)))
-    shown = ("steps", "nops", "moving_steps", "computing_steps", "transfers", "cycles", "microseconds")
-    return StageReport("simulate", tuple((name.replace("_", " "), figures[name]) for name in shown), FILES)
+    shown = ("steps", "nops", "moving", "computing", "both", "moves", "cycles", "microseconds")
+    return StageReport("simulate", tuple((name, figures[name]) for name in shown), FILES)

@@ -94,22 +94,15 @@ def flush(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def chip_mul(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
-    """isa.md 18.2 in exact integers, element by element, then one rounding (18.1)."""
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    pairs = zip(np.broadcast_to(a, shape).ravel(), np.broadcast_to(b, shape).ravel(), strict=True)
-    return np.array([_mul(x, y) for x, y in pairs], np.float32).reshape(shape)
-
-
-def _mul(x: np.float32, y: np.float32) -> np.float32:
-    bx, by = int(x.view(np.uint32)), int(y.view(np.uint32))
-    ex, ey = bx >> 23 & 255, by >> 23 & 255
-    if ex == 0 or ey == 0:
-        return np.float32(0)
-    ma, mb = bx & 0x7FFFFF | 0x800000, by & 0x7FFFFF | 0x800000
+    """isa.md 18.2 on the mantissas as integers, then one rounding (18.1); finite operands only."""
+    x, y = (v.view(np.uint32).astype(np.int64) for v in np.broadcast_arrays(a, b))
+    ma, mb = x & 0x7FFFFF | 0x800000, y & 0x7FFFFF | 0x800000
     low = (ma & 31) * (mb & 31)
-    product = ma * mb - low + (256 if low else 0)
-    value = np.ldexp(np.float64(product), ex + ey - 300)  # 48 bits: exact in binary64
-    return flush(np.float32(-value if (bx ^ by) >> 31 else value))
+    product = (ma * mb - low + np.where(low, 256, 0)).astype(np.float64)  # 48 bits: exact
+    size = np.ldexp(product, (x >> 23 & 255) + (y >> 23 & 255) - 300)
+    zero = ((x >> 23 & 255) == 0) | ((y >> 23 & 255) == 0)
+    signed = np.where((x ^ y) >> 31, -size, size)
+    return flush(np.where(zero, 0, signed).astype(np.float32))
 
 
 def reference(ops: Sequence[Op], values: Arrays, outputs: Sequence[str]) -> dict[str, NDArray[np.float32]]:
