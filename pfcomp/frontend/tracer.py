@@ -36,17 +36,19 @@ def capture(
     *,
     states: Mapping[str, Tensor] | None = None,
     name_of: Callable[[Tensor], str | None] = get_tensor_name,
+    repeat: bool = True,
 ) -> CapturedGraph:
     """Record what `function` does with tensors of the sample's shapes and dtypes; the sample's values are not used.
 
     `states` are the registered tensors by name; a tensor for which `name_of` knows a name is a state as well. All other
-    tensors that the function reads are frozen. Nothing of the user's is changed: no parameter, buffer or gradient.
-    Raises SourceError (PF0301 to PF0312) with the user's line for whatever cannot be captured.
+    tensors that the function reads are frozen. With `repeat` the function runs twice, and a CaptureWarning says if the
+    second trace differs, because Python state that changes between calls is frozen as well. Nothing of the user's is
+    changed: no parameter, buffer or gradient. Raises SourceError (PF0301 to PF0312) with the user's line for whatever
+    cannot be captured.
     """
     check_sample(sample)
     first = _record(function, sample, states or {}, name_of)
-    second = _record(function, sample, states or {}, name_of)
-    if _outline(first.raw) != _outline(second.raw):
+    if repeat and _outline(first.raw) != _outline(_record(function, sample, states or {}, name_of).raw):
         what = f"{_function_name(function)} does other things when it is called again; the first call is compiled"
         warnings.warn(what, CaptureWarning, stacklevel=2)
     with first.recorder.fake_mode:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
 from pfcomp.errors import SourceError
+from pfcomp.pfvm.emulate import emulated
 from pfcomp.pfvm.models import read_proto, to_ir
 from pfcomp.pfvm.session import open_session, run_session
 
@@ -42,7 +44,7 @@ class PFVM:
             if value.name + STATE_SUFFIX in outputs or value.const_value is not None:
                 self.state[str(value.name)] = _default(value)
         self._session: Any = None
-        self._tracing: tuple[Any, list[str]] | None = None
+        self._tracing: tuple[Any, ir.Model] | None = None
 
     @property
     def input_specs(self) -> dict[str, ValueSpec]:
@@ -62,21 +64,24 @@ class PFVM:
         """
         if self._session is None:
             self._session = self._open(self.model)
-        names = [str(value.name) for value in self.model.graph.outputs]
-        results = dict(zip(names, run_session(self._session, self._feeds(inputs)), strict=True))
-        return self._kept(results)
+        return self._kept(self._executed(self._session, self.model, self._feeds(inputs)))
 
     def run_all_values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Every value of the graph by name, outputs included, without optimisation; the states stay as they are."""
         if self._tracing is None:
             model = _observable(self.model)
-            names = [str(value.name) for value in model.graph.outputs]
-            self._tracing = self._open(model, optimise=False), names
-        session, names = self._tracing
-        return dict(zip(names, run_session(session, self._feeds(inputs)), strict=True))
+            self._tracing = self._open(model, optimise=False), model
+        return self._executed(*self._tracing, self._feeds(inputs))
 
     def _open(self, model: ir.Model, optimise: bool = True) -> Any:
-        return open_session(serialised(model), self._device, threads=self._threads, optimise=optimise)
+        return open_session(serialised(emulated(model)), self._device, threads=self._threads, optimise=optimise)
+
+    def _executed(self, session: Any, model: ir.Model, feeds: dict[str, Any]) -> dict[str, Any]:
+        """Outputs by name; bfloat16 passes the session's border as float32."""
+        outside = {k: v.astype(np.float32) if v.dtype == ml_dtypes.bfloat16 else v for k, v in feeds.items()}
+        arrays = run_session(session, outside)
+        pairs = zip(model.graph.outputs, arrays, strict=True)
+        return {str(v.name): a.astype(v.dtype.numpy(), copy=False) if v.dtype else a for v, a in pairs}
 
     def _is_state_output(self, name: str | None) -> bool:
         return name is not None and name.removesuffix(STATE_SUFFIX) in self.state and name.endswith(STATE_SUFFIX)
