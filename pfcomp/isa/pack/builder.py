@@ -84,7 +84,7 @@ class Builder:
 
     def finish(self) -> MicroProgram:
         """What was emitted so far."""
-        return MicroProgram(tuple(self._ops), tuple(self._nodes), self._virtuals)
+        return MicroProgram(tuple(legalise.relieve(self._ops)), tuple(self._nodes), self._virtuals)
 
     def _source(self, source: Source) -> Virtual | Operand:
         if isinstance(source, Virtual):

@@ -41,7 +41,7 @@ class CopyPlan:
         self.old.uses += 1 - self._reads()
 
     def expect_reads(self) -> None:
-        """Count the reads of the copy; a copy that is placed before gets no register, it is only forwarded."""
+        """Count the reads of the copy. Call before the copy is placed."""
         self.new.uses = self._reads()
 
     def _reads(self) -> int:

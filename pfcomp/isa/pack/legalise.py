@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Protocol
@@ -9,7 +10,7 @@ from typing import Protocol
 from pfcomp.isa.model import Op, Operand, Place, Unit
 from pfcomp.isa.tables_places import LOCAL_MEMORIES, PE_MEMORIES
 
-from .micro import Virtual, bad_operation
+from .micro import MicroMove, MicroOp, Virtual, bad_operation, placeholder
 from .values import result_path, result_width
 
 Sources = tuple[Virtual | Operand, ...]
@@ -82,6 +83,33 @@ def _split(
         (later if differs or taken or literal else now).append(target)
     _refuse_masks(now, later)
     return tuple(now), tuple(later)
+
+
+def relieve(ops: Sequence[MicroOp | MicroMove]) -> Iterator[MicroOp | MicroMove]:
+    """Give results that are used a free write port: of two register file destinations one is copied afterwards."""
+    used = {virtual.index for op in ops if isinstance(op, MicroOp) for _, virtual in op.uses}
+    for op in ops:
+        if isinstance(op, MicroOp) and op.result is not None and op.result.index in used and _writes_both(op.op):
+            yield from _relieved(op, op.result)
+        else:
+            yield op
+
+
+def _writes_both(op: Op) -> bool:
+    places = {target.place for target in op.destinations}
+    return Place.GRF0 in places and Place.GRF1 in places
+
+
+def _relieved(micro: MicroOp, result: Virtual) -> Iterator[MicroOp]:
+    targets = micro.op.destinations
+    moved = next(t for t in targets if t.place is Place.GRF1)
+    kept = tuple(t for t in targets if t is not moved)
+    _refuse_masks(list(kept), [moved])
+    if moved.width > result.width:
+        raise bad_operation("a used value is narrower than one of its two register destinations")
+    yield replace(micro, op=replace(micro.op, destinations=kept))
+    copy = replace(copy_template(), sources=(placeholder(result),), destinations=(moved,))
+    yield MicroOp(copy, ((0, result),), None, micro.node)
 
 
 def _refuse_masks(now: list[Operand], later: list[Operand]) -> None:

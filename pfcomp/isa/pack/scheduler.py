@@ -212,22 +212,29 @@ class Scheduler:
         if plan is None:
             self._insert(split_copy(node))
             return True
-        copy = plan.copy
-        choice = self._fitting(copy, row, self.time, self._before)
+        plan.expect_reads()
+        choice = self._fitting(plan.copy, row, self.time, self._before)
         if choice is None:
             return False
         plan.rewire(self.time)
-        after = self._fitting(node, self.row(self.time + 1), self.time + 1, self.time)
-        if after is None:
+        if self._next(node) is None:
             plan.undo()
             return False
+        plan.take_over()
         self._left += 1
         self.queues.discard(node)
-        plan.take_over()
-        self._place(copy, choice, row, self.time)
-        plan.expect_reads()
-        self._place(node, after, self.row(self.time + 1), self.time + 1)
+        self._place(plan.copy, choice, row, self.time)
+        after = self._next(node)  # again: placing the copy may have decided where other values are
+        if after is None:
+            node.earliest = self.time + 1
+            self.queues.add(node, self.time)
+        else:
+            self._place(node, after, self.row(self.time + 1), self.time + 1)
         return True
+
+    def _next(self, node: Node) -> Choice | None:
+        """How the node fits into the next step, right after the current one."""
+        return self._fitting(node, self.row(self.time + 1), self.time + 1, self.time)
 
     def _insert(self, plan: CopyPlan) -> None:
         """Let the copy be scheduled like any other operation before its node."""
