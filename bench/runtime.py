@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from pfcomp.layout.image import from_image, to_image
 
 from mlsdk import Context, MNDevice
 from pfcomp.layout import Layout
+from pfcomp.layout.image import from_image, to_image
 
 CALLS = 200
 LAYOUTS = {
