@@ -73,8 +73,8 @@ def _refuse_unsealed(body: memoryview, where: str) -> NoReturn:
 def _root(body: memoryview, where: str) -> dict[str, Any]:
     version = read_flat("App", body, ("format_version", "schema_hash"))
     if version != {"format_version": FORMAT_VERSION, "schema_hash": schema_hash()}:
-        what = f"format {version['format_version']}, schema {version['schema_hash']}"
-        ours = f"this version reads format {FORMAT_VERSION}, schema {schema_hash()}"
+        what = f"format {version['format_version']}, schema {version['schema_hash']!r}"
+        ours = f"this version reads format {FORMAT_VERSION}, schema {schema_hash()!r}"
         raise ArtifactError("PF0511", f"{what}; {ours}", where=where, hint=_AGAIN)
     root = read_flat("App", body)
     if any(root[name] is None for name in ("target_name", "producer", "options_digest")):

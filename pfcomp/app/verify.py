@@ -17,6 +17,7 @@ from pfcomp.layout.imagespec import ImageSpec
 UNIT = 16  # long words of one DRAM access
 DRAM_SIZE = 1 << 29  # long words of a group's DRAM
 TARGET = "GPFN3"
+LAYOUT_KIND = "MNCore"
 TORCH_DTYPES = frozenset(
     {"Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool"},
 )
@@ -69,8 +70,10 @@ def _contradictions(app: GPFNApp) -> Iterator[str]:
 def _tensor(info: TensorInfo) -> Iterator[str]:
     name = f"tensor {info.name!r}"
     if info.dtype not in DTYPES or info.torch_dtype not in TORCH_DTYPES:
-        yield f"{name} has the unknown element type {info.dtype}/{info.torch_dtype}"
+        yield f"{name} has the unknown element type {info.dtype!r}/{info.torch_dtype!r}"
         return
+    if info.layout_kind != LAYOUT_KIND:
+        yield f"{name} has the unknown layout kind {info.layout_kind!r}"
     if not 0 <= info.begin < info.end <= DRAM_SIZE or info.begin % UNIT or info.end % UNIT:
         yield f"{name} has the range {info.begin}-{info.end}, not within DRAM in units of {UNIT}"
     try:

@@ -153,6 +153,7 @@ def test_a_hole_in_the_relocations_is_seen():
 BAD_APPS = {
     "built for target 'GPFN4'": lambda a: {"target_name": "GPFN4"},
     "unknown element type": lambda a: {"inputs": (replace(a.inputs[0], dtype="Quad"), a.inputs[1])},
+    "unknown layout kind": lambda a: {"inputs": (replace(a.inputs[0], layout_kind="Other"), a.inputs[1])},
     "not within DRAM": lambda a: {"inputs": (replace(a.inputs[0], begin=1 << 30, end=(1 << 30) + 16), a.inputs[1])},
     "needs 16 long words": lambda a: {"outputs": (replace(a.outputs[0], end=64),)},
     "does not fit the layout": lambda a: {"outputs": (replace(a.outputs[0], shape=(4, 4)),)},
