@@ -29,6 +29,7 @@ from pfcomp.runtime.devices import Device, DeviceKind, parse_device
 from pfcomp.runtime.iospec import IOSpec
 from pfcomp.runtime.queue import drain_all
 from pfcomp.runtime.registry import Registry
+from pfcomp.stages.manifest import check_readable
 from pfcomp.stages.pipeline import compile_function
 from pfcomp.stages.source import active as compile_only_run
 
@@ -147,6 +148,7 @@ class Context:
 
     def load_codegen_dir(self, path: str | Path) -> CompiledFunction:
         """The function that was compiled into the folder `path`, in this or another process."""
+        check_readable(Path(path))
         return self._function(Path(path), Path(path).name)
 
     def compile_automap(

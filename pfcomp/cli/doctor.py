@@ -42,9 +42,9 @@ def _version(package: str) -> str:
 
 
 def _engine() -> str:
-    from pfcomp.emulator import Machine
+    from pfcomp.emulator.c.native import describe
 
-    return Machine().engine
+    return describe()
 
 
 def _boards() -> str:

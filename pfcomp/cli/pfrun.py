@@ -43,7 +43,9 @@ def cli(
     """
     del debug
     from pfcomp.runtime import apprun, vsmrun
+    from pfcomp.stages.manifest import check_readable
 
+    check_readable(target)
     report: vsmrun.VsmReport | apprun.AppReport
     if target.suffix == ".vsm":
         report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat)

@@ -137,6 +137,19 @@ def require(directory: Path, stage: Stage) -> Manifest:
     return manifest
 
 
+def check_readable(directory: Path) -> None:
+    """For whoever runs what a folder holds: refuses one of another schema, or left by a compilation that was killed.
+
+    A folder without a manifest (someone put just an app there) is fine. Raises ArtifactError PF0521 to PF0523.
+    """
+    if not (directory / NAME).exists():
+        return
+    records = load(directory).records
+    if "codegen" not in records and (directory / "model.app").exists():
+        what = "its last compilation did not come to an end, model.app may be an old one"
+        raise ArtifactError("PF0523", what, where=str(directory), hint="compile again")
+
+
 def stage_key(stage: Stage, directory: Path, options: Options, reads: tuple[str, ...]) -> Record:
     """The record of a stage before it runs: without outputs. Raises PF0501 where an input cannot be read."""
     inputs = {name: sha256_file(directory / name) for name in reads}

@@ -128,6 +128,17 @@ def test_a_cut_app_is_refused_when_it_is_to_run(call, tmp_path):
     assert err.count("\n") == 1
 
 
+def test_a_folder_of_another_schema_is_not_run(call, tmp_path):
+    flags = ("--sample", "x=float32[5]", "--sample", "y=float32[5]", "--option", "float_dtype=float", "--quiet")
+    call("compile", "functions.py:axpy", "-o", "out", *flags)
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 99'))
+    for arguments in (["run", "out"], ["codegen", "out"], ["compile", "functions.py:axpy", "-o", "out", *flags]):
+        status, _, err = call(*arguments)
+        assert status == 5
+        assert err.startswith("pfcomp: PF0522: out: written with schema 99 of the folder, this version reads 1; delete")
+
+
 def test_fresh_processes_give_the_same_bytes_also_into_one_folder(call, example, tmp_path, request):
     """Two processes into one folder at once, and this one into another; hash seeds, threads, working folders differ."""
     children = []

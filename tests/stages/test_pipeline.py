@@ -225,6 +225,21 @@ def test_compiling_anew_takes_over_an_old_version_but_not_another_schema(tmp_pat
         build(tmp_path)
 
 
+def test_readers_of_a_folder(tmp_path, build):
+    manifests.check_readable(tmp_path / "none")
+    build(tmp_path)
+    manifests.check_readable(tmp_path)
+    manifest = manifests.load(tmp_path)
+    manifest.without("codegen").save(tmp_path)
+    with pytest.raises(ArtifactError, match=r"PF0523: .*: its last compilation did not come to an end"):
+        manifests.check_readable(tmp_path)
+    (tmp_path / "model.app").unlink()
+    manifests.check_readable(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"schema": 7}')
+    with pytest.raises(ArtifactError, match=r"PF0522"):
+        manifests.check_readable(tmp_path)
+
+
 def test_a_changed_compiler_runs_everything_again(tmp_path, build, monkeypatch):
     build(tmp_path)
     monkeypatch.setattr(manifests, "code_digest", lambda: "other")
