@@ -29,6 +29,8 @@ def check_step(step: Step, ops: Checked, report: Report) -> None:
         _units([op for op, _ in ops], report)
         _mau([op for op, _ in ops if op.unit in _MAU_UNITS], report)
         _overlaps(ops, report)
+        if sum(effect.path is Place.LBF for _, effect in ops) > 1:
+            report.add("16.lbf", "two transfers to the PEs in a step")
     _ports(ops, report)
     _masks(ops, report)
 

@@ -56,6 +56,13 @@ _ROWS: tuple[Rule, ...] = (
     Rule("14.end", WARNING, "14.1", "the program ends while an MV is not waited for"),
     # section 16, rules 1 to 8
     Rule("16.unit", ERROR, "16", "two expressions of one group in a step"),
+    Rule(
+        "16.lbf",
+        ERROR,
+        "16",
+        "a transfer from L1BM and one from the turnaround register to the PEs in a step",
+        "the text lets the second share a step with a transfer up; two would fill $lbf",
+    ),
     Rule("16.1", ERROR, "16", "nop together with something other than wait"),
     Rule("16.2", ERROR, "16", "three MAU expressions, or two precisions, in a step"),
     Rule("16.3", ERROR, "16", "vfma or vmul with an mwrite whose source is not its second operand"),

@@ -26,6 +26,9 @@ TRUE_DISTANCE: dict[Place, int] = {
 }
 """Steps from a write to a read of the same words, where the cycles do not matter."""
 
+ANTI_DISTANCE: dict[Place, int] = {Place.MASK: 1}
+"""Steps from a read to a later write of the same words. Masks act when results are stored, so none share a step."""
+
 BAR_DISTANCE = least_distance(Issue.BAR0_WRITE, Issue.LM0_READ)
 
 
@@ -115,7 +118,7 @@ class WordTracker:
             if writer is not None:
                 sink.depend(writer[0], 1)
             for reader in self._readers.pop(word, ()):
-                sink.depend(reader, 0)
+                sink.depend(reader, ANTI_DISTANCE.get(access.place, 0))
             self._writers[word] = (node, access)
         self._known_writes.add(node, TRUE_DISTANCE.get(access.place, 1))
 

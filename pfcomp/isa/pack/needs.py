@@ -41,6 +41,7 @@ _EXCLUSIVE: tuple[Unit | Place, ...] = (
     Place.BAR1,
     Place.MATRIX_X,
     Place.MATRIX_Y,
+    Place.LBF,  # one transfer to the PEs
     Place.NOWRITE,  # stands for the zero-flush mask
 )
 _BITS: dict[Unit | Place, int] = {thing: 1 << number for number, thing in enumerate(_EXCLUSIVE)}
@@ -87,6 +88,8 @@ def needs_of(op: Op, effect: Effects) -> Needs:
         busy |= _BITS[place]
     if op.zero_flush is not None:
         busy |= _FLUSH
+    if effect.path is Place.LBF:
+        busy |= _BITS[Place.LBF]
     if op.immediate is not None:
         ports.append((Port.LM0, _LITERAL))
     mau = bool(busy & MAU_BITS)
