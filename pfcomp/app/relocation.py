@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pfcomp.app.model import GPFNApp, TensorInfo
 from pfcomp.app.verify import DRAM_SIZE, UNIT, tensors
@@ -26,10 +25,7 @@ def relocate(app: GPFNApp, bases: Mapping[str, int]) -> Program:
         move = statements[relocation.index]
         if not shift or not isinstance(move, Move):
             continue
-        if relocation.operand == "source":
-            statements[relocation.index] = replace(move, source=_shifted(move.source, shift))
-        else:
-            statements[relocation.index] = replace(move, destination=_shifted(move.destination, shift))
+        statements[relocation.index] = _moved(move, relocation.operand, shift)
     return Program(tuple(statements))
 
 
@@ -52,6 +48,19 @@ def _check_base(info: TensorInfo, base: int) -> None:
         raise UsageError("PF0516", f"tensor {info.name!r} of {size} long words cannot start at {base}")
 
 
+def _moved(move: Move, operand: str, shift: int) -> Move:
+    """`move` with the address of "source" or "destination" shifted; built directly, `replace` is five times slower."""
+    source, destination = move.source, move.destination
+    if operand == "source":
+        source = _shifted(source, shift)
+    else:
+        destination = _shifted(destination, shift)
+    m = move
+    return Move(m.mode, m.size, source, destination, m.reduction, m.tag, m.run, m.priority, m.line)
+
+
 def _shifted(operand: Operand, shift: int) -> Operand:
+    """A DRAM operand (neither negated nor masked) `shift` long words further."""
     address = operand.address or Address(0)
-    return replace(operand, address=replace(address, base=address.base + shift))
+    moved = Address(address.base + shift, address.stride, address.flat)
+    return Operand(operand.place, operand.width, moved, group=operand.group, l2b=operand.l2b)

@@ -18,7 +18,7 @@ from pfcomp.app.schema import IDENTIFIER, parse_schema, schema_text, tables
 from pfcomp.app.sections import SECTIONS
 from pfcomp.errors import ArtifactError, UnsupportedError, UsageError
 from pfcomp.isa import parse
-from tests.app.apps import add_app, constant, full_app, tensor
+from tests.app.apps import TEXT, add_app, constant, full_app, tensor
 
 SIX_LINES = """\
 target_name: GPFN3
@@ -93,6 +93,11 @@ def test_relocation_moves_exactly_the_operands_of_the_tensor(base_x, base_out):
             assert operand.address.base == moves[index]
         else:
             assert new is old
+
+
+def test_a_relocated_program_is_the_text_with_other_addresses():
+    text = TEXT.replace("$d0", "$d160").replace("$d32", "$d1024")
+    assert relocate(add_app(), {"x": 160, "out": 1024}) == parse(text)
 
 
 def test_relocation_to_where_it_is_costs_nothing():
