@@ -37,17 +37,21 @@ def cli(
     no_check: bool,
     debug: bool,
 ) -> None:
-    """Run TARGET: a codegen_dir, an app (.app, .app.zst), or an assembly program (.vsm).
+    """Run TARGET: a codegen_dir, an app (.app, .app.zst), or an assembly program (.vsm, .vsm.zst).
 
     Exit status 0: it ran and every expectation held. 1: an expectation did not hold. Others: docs/errors.md.
     """
     del debug
+    from pfcomp.errors import UsageError
     from pfcomp.runtime import apprun, vsmrun
     from pfcomp.stages.manifest import check_readable
 
     check_readable(target)
     report: vsmrun.VsmReport | apprun.AppReport
-    if target.suffix == ".vsm":
+    if target.name.endswith((".vsm", ".vsm.zst")):
+        if inputs or expectations or output is not None:
+            what = "an assembly program has no named inputs and outputs"
+            raise UsageError("PF0614", what, where=target.name, hint="use d set and d get statements and --dump")
         report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat)
     else:
         request = apprun.Request(target, inputs, output, expectations, rtol, atol, device, repeat)

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pfcomp.artifacts import atomic_write, read_bytes
+from pfcomp.artifacts import atomic_write, read_maybe_zst
 from pfcomp.errors import SourceError, UsageError
 from pfcomp.isa import parse
 from pfcomp.isa.check import check
@@ -63,7 +63,7 @@ def run_program(path: Path, device_text: str, dump: Path | None, *, checked: boo
 def read_program(path: Path, checked: bool) -> Program:
     """The parsed program. Raises SourceError PF0620 listing all findings of the static checker if `checked`."""
     try:
-        text = read_bytes(path).decode("utf-8")
+        text = read_maybe_zst(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceError("PF0621", "is not text", where=str(path), hint="give an assembly source file") from error
     program = parse(text, path.name)

@@ -219,6 +219,16 @@ def test_models_with_foreign_element_types(tmp_path):
         Context(MNDevice("pfvm:cpu")).load_codegen_dir(tmp_path).input_specs  # noqa: B018
 
 
+def test_provider_that_is_not_here(compiled):
+    import onnxruntime
+
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("there is a GPU here")
+    function = Context(MNDevice("pfvm:cuda:0")).load_codegen_dir(compiled.codegen_dir)
+    with pytest.raises(PfcompError, match=r"PF0318.*use pfvm:cpu"):
+        function({"x": ONES, "y": ONES})
+
+
 def test_no_parameter_that_older_programs_look_for():
     import inspect
 

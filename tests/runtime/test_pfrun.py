@@ -93,6 +93,7 @@ WRONG = [
     (["model.app", "--input", "x=ones", "--input", "y=ones", "--output", "no/such/folder.npz"], 2, "PF0502"),
     (["good.vsm", "--device", "pfvm:cpu"], 2, "PF0619"),
     (["bytes.vsm"], 3, "PF0621"),
+    (["good.vsm", "--input", "x=ones"], 2, "PF0614"),
     (["missing.vsm"], 5, "PF0501"),
 ]
 
@@ -117,6 +118,8 @@ def test_bare_program(folder, pf):
     line = (folder / "dump.txt").read_text()
     assert line == "DEBUG-GREG0(n0c0b0m0p0,0):(1.5, 1.5) (0x3fc00000, 0x3fc00000) #d getf $lr0n0c0b0m0p0 1\n"
     assert pf("p.vsm", "--json")[2] == line
+    (folder / "q.vsm.zst").write_bytes(compress((folder / "p.vsm").read_bytes()))
+    assert pf("q.vsm.zst")[2] == line
 
 
 def test_bare_program_that_breaks_the_rules(folder, pf):

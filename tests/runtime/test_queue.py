@@ -1,6 +1,7 @@
 """The job queue: order, errors at the waiting point, back pressure, fork and interpreter exit."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -73,6 +74,23 @@ def test_forked_child_has_a_working_queue_and_lost_jobs_fail():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     gate.set()
     assert blocked.wait()
+
+
+def test_an_interrupted_wait_loses_nothing():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    queue, gate = WorkQueue("test"), threading.Event()
+    ticket = queue.submit("long", lambda: gate.wait() and 5)
+    former = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            ticket.wait()
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    gate.set()
+    assert ticket.wait() == 5
 
 
 def test_jobs_are_finished_at_interpreter_exit():
