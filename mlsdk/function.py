@@ -13,6 +13,7 @@ from torch import Tensor
 from mlsdk.proxy import TensorProxy
 from mlsdk.tensors import shaped_for, to_array, to_tensor
 from pfcomp.errors import ArtifactError, UsageError
+from pfcomp.runtime.devices import Device
 from pfcomp.runtime.functions import Program, open_program
 from pfcomp.runtime.handle import Handle
 from pfcomp.runtime.iospec import IOSpec
@@ -36,12 +37,12 @@ class CompiledFunction:
     @property
     def input_specs(self) -> Mapping[str, IOSpec]:
         """Spec of each input by name, in the order of the sample."""
-        return dict(self._program.inputs)
+        return dict(self._compiled.inputs)
 
     @property
     def output_specs(self) -> Mapping[str, IOSpec]:
         """Spec of each output by name, in the order in which the function returns them."""
-        return dict(self._program.outputs)
+        return dict(self._compiled.outputs)
 
     def allocate_input_proxy(self) -> dict[str, TensorProxy]:
         """New device tensors, one for each input, to be filled with `load_from` and passed to a call."""
@@ -71,14 +72,25 @@ class CompiledFunction:
 
     def close(self) -> None:
         """Forget what the device holds for the function; the next use loads it again."""
-        self.__dict__.pop("_program", None)
+        for name in ("_program", "_compiled"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _program(self) -> Program:
+        """What calls run."""
+        return self._open(self.context.executor)
+
+    @cached_property
+    def _compiled(self) -> Program:
+        """What was compiled, for the specs; other than what runs only under `pfcomp compile --keep-going`."""
+        device = self.context.device.device
+        return self._program if device == self.context.executor else self._open(device)
+
+    def _open(self, device: Device) -> Program:
         try:
-            return open_program(self.context.executor, self.codegen_dir, self.name)
+            return open_program(device, self.codegen_dir, self.name)
         except ArtifactError as error:
-            if error.code == "PF0613":  # `pfcomp compile --to onnx` has nothing to run; it ends here
+            if error.code == "PF0613":  # `pfcomp compile --to onnx` has nothing that could run; it ends here
                 execution_reached(self.name)
             raise
 
