@@ -1,0 +1,1 @@
+"""The five stages: read files, call the libraries, write files."""
