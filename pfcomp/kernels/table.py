@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 V = TypeVar("V")
 
@@ -39,7 +39,7 @@ class ElementwiseOp:
     name: str
     least: int
     most: int | None
-    recipe: Recipe[object]
+    recipe: Recipe[Any]
     meaning: str
 
 

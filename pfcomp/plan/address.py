@@ -14,12 +14,17 @@ LM_SIZE = 2048
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """A value that occupies `size` long words from position `birth` to position `death`, both included."""
+    """A value that occupies `size` long words from position `birth` to position `death`, both included.
+
+    `predecessors` are values that die where this one is born, vector by vector just before it is written: it may take
+    the very place of one of them.
+    """
 
     name: str
     size: int
     birth: int
     death: int
+    predecessors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,18 @@ def place(
     wishes: Mapping[str, tuple[Location, ...]],
     budget: int = LM_SIZE,
 ) -> dict[str, Placement] | None:
-    """First fit in order of birth, in the first wished memory with room; None if a value fits nowhere."""
+    """First fit in order of birth, in the first wished memory with room; None if a value fits nowhere.
+
+    A value takes the place of one that it replaces before it looks for a free one.
+    """
     placed: dict[str, tuple[Lifetime, Placement]] = {}
+    inherited: set[str] = set()
     for life in sorted(lifetimes, key=lambda v: (v.birth, -v.size, v.name)):
+        old = next((n for n in life.predecessors if n not in inherited and _fits(placed[n], life, wishes)), None)
+        if old is not None:
+            inherited.add(old)
+            placed[life.name] = (life, placed[old][1])
+            continue
         for location in wishes[life.name]:
             taken = [
                 (p.address, other.size) for other, p in placed.values() if p.location is location and _meet(other, life)
@@ -49,6 +63,11 @@ def place(
         else:
             return None
     return {name: placement for name, (_, placement) in placed.items()}
+
+
+def _fits(old: tuple[Lifetime, Placement], new: Lifetime, wishes: Mapping[str, tuple[Location, ...]]) -> bool:
+    life, placement = old
+    return life.size == new.size and life.death == new.birth and placement.location in wishes[new.name]
 
 
 def _meet(a: Lifetime, b: Lifetime) -> bool:
@@ -73,7 +92,14 @@ def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], b
             raise InternalError("PF0405", f"{life.name} at {at.location}[{at.address}] does not lie inside the memory")
         for word in range(at.address, at.address + life.size):
             others = owner.setdefault((at.location, word), [])
-            clash = next((o for o in others if _meet(o, life)), None)
+            clash = next((o for o in others if _meet(o, life) and not _replaces(o, life, placements)), None)
             if clash is not None:
                 raise InternalError("PF0405", f"{life.name} and {clash.name} share {at.location}[{word}]")
             others.append(life)
+
+
+def _replaces(a: Lifetime, b: Lifetime, placements: Mapping[str, Placement]) -> bool:
+    """True if one is written, vector by vector, exactly where the other is read for the last time."""
+    old, new = (a, b) if a.death == b.birth else (b, a)
+    inherits = old.name in new.predecessors and old.death == new.birth and old.size == new.size
+    return inherits and placements[old.name] == placements[new.name]

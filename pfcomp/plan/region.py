@@ -13,6 +13,8 @@ from pfcomp.plan.axes import AxisTable, layout_of
 from pfcomp.plan.blocks import Block, cuts, is_cut, region_extents
 from pfcomp.plan.model import Region
 
+Shapes = dict[str, tuple[int, ...]]
+
 LOCAL = "@LM"
 """Suffix of the on-chip copy of a value."""
 
@@ -34,7 +36,7 @@ class RegionInput:
     """
 
     nodes: tuple[MNNode, ...]
-    shapes: dict[str, tuple[int, ...]]
+    shapes: Shapes
     loaded: tuple[str, ...]
     stored: tuple[str, ...]
 
@@ -84,7 +86,7 @@ def _try(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], budge
     region = _order(source, table, blocks)
     pinned = frozenset(name + LOCAL for name in source.stored if words_per_address(source.shapes[name], table) == 1)
     sizes = _sizes(source, table, blocks, pinned)
-    lifetimes = _lifetimes(region, sizes)
+    lifetimes = _lifetimes(region, sizes, source.shapes)
     wishes = location.choose(region.nodes, sizes, pinned)
     placements = address.place(lifetimes, wishes, budget)
     if placements is None:
@@ -126,7 +128,7 @@ def _order(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> 
     return Region(table, blocks, tuple(once), tuple(repeated), tuple(last))
 
 
-def _small_first(nodes: tuple[MNNode, ...], shapes: dict[str, tuple[int, ...]]) -> list[MNNode]:
+def _small_first(nodes: tuple[MNNode, ...], shapes: Shapes) -> list[MNNode]:
     """A topological order that runs nodes of small shapes early, so that the long ones stand together."""
     made = {name: node for node in nodes for name in node.outputs}
     left = list(nodes)
@@ -145,7 +147,7 @@ def _move(op: str, name: str, source: str, target: str) -> MNNode:
     return MNNode(f"{op}:{name}", op, (source,), (target,))
 
 
-def _localised(node: MNNode, shapes: dict[str, tuple[int, ...]]) -> MNNode:
+def _localised(node: MNNode, shapes: Shapes) -> MNNode:
     """The node on on-chip values; immediates keep their names, and a body the names of the source graph."""
 
     def local(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -154,21 +156,35 @@ def _localised(node: MNNode, shapes: dict[str, tuple[int, ...]]) -> MNNode:
     return replace(node, inputs=local(node.inputs), outputs=local(node.outputs))
 
 
-def _lifetimes(region: Region, sizes: dict[str, int]) -> list[address.Lifetime]:
+def _lifetimes(region: Region, sizes: dict[str, int], shapes: Shapes) -> list[address.Lifetime]:
     """Positions count nodes; what is made once and read by repeated nodes lives until the last block is done."""
-    nodes = region.nodes
     loop = range(len(region.once), len(region.once) + len(region.repeated))
     born: dict[str, int] = {}
     dies: dict[str, int] = {}
-    for position, node in enumerate(nodes):
+    replaced: dict[str, tuple[str, ...]] = {}
+    for position, node in enumerate(region.nodes):
         for name in node.outputs:
             if name in sizes:
                 born[name] = position
-                dies[name] = position
-        for name in node.inputs:
+                replaced[name] = _replaceable(node, name, shapes)
+        for name in (*node.inputs, *node.outputs):
             if name in sizes:
                 dies[name] = position
     for name, birth in born.items():
         if birth < loop.start and dies[name] in loop:
             dies[name] = loop.stop - 1
-    return [address.Lifetime(name, size, born[name], dies[name]) for name, size in sizes.items()]
+    return [address.Lifetime(n, size, born[n], dies[n], replaced[n]) for n, size in sizes.items()]
+
+
+def _replaceable(node: MNNode, result: str, shapes: Shapes) -> tuple[str, ...]:
+    """Operands of the result's shape that the node does not read any more once it has written the result's vector."""
+    steps = node.body or (node,)
+    written = next((i for i, step in enumerate(steps) if result.removesuffix(LOCAL) in _plain(step.outputs)), -1)
+    late = {name for step in steps[written + 1 :] for name in _plain(step.inputs)}
+    shape = shapes[result.removesuffix(LOCAL)]
+    candidates = (name for name in node.inputs if name.endswith(LOCAL) and node.op != "Download")
+    return tuple(n for n in candidates if shapes[n.removesuffix(LOCAL)] == shape and n.removesuffix(LOCAL) not in late)
+
+
+def _plain(names: tuple[str, ...]) -> set[str]:
+    return {name.removesuffix(LOCAL) for name in names}

@@ -44,7 +44,7 @@ def test_read_only_output_folder(tmp_path: Path) -> None:
 
 def test_codegen_dir_of_another_schema(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"schema": 999}')
-    one_line_error(run("pfcomp", "schedule", tmp_path), 5, "manifest.json")
+    one_line_error(run("pfcomp", "schedule", tmp_path), 5, "schema 999", "compile again")
 
 
 def test_index_on_the_private_emulator(tmp_path: Path) -> None:
