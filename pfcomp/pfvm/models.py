@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 import onnx_ir as ir
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 
 from pfcomp.artifacts import read_maybe_zst
 from pfcomp.errors import SourceError

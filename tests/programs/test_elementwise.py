@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.programs.graphs import Graph, arrays, graphs
 from tests.programs.harness import Op, compile_model, model, reference, run_app
-
-OPS = {"Add": 2, "Sub": 2, "Mul": 2, "Max": 2, "Min": 2, "Neg": 1, "Abs": 1, "Relu": 1, "Identity": 1}
-
-
-def arrays(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Normal numbers of mixed sizes, with zeros and exact small integers among them."""
-    wide = rng.standard_normal(shape) * np.exp2(rng.integers(-12, 12, shape))
-    small = rng.integers(-4, 5, shape)
-    return np.where(rng.random(shape) < 0.25, small, wide).astype(np.float32)
 
 
 def check(directory: Path, ops: list[Op], inputs: dict, outputs: list[str], constants: dict, **options: object) -> None:
@@ -64,39 +56,14 @@ def test_broadcasting(tmp_path: Path, left: tuple[int, ...], right: tuple[int, .
     check(tmp_path, ops, inputs, ["d", "p", "q"], {}, layout_planner=planner)
 
 
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[Op], dict[str, tuple[int, ...]], list[str], dict[str, tuple[int, ...]]]:
-    """A random element-wise graph: operations, input shapes, outputs, constant shapes."""
-    full = tuple(draw(st.lists(st.integers(1, 9), max_size=4)))
-
-    def shape() -> tuple[int, ...]:
-        cut = draw(st.integers(0, len(full)))
-        return tuple(n if draw(st.booleans()) else 1 for n in full[cut:])
-
-    inputs = {f"i{k}": shape() for k in range(draw(st.integers(1, 3)))}
-    constants = {f"c{k}": shape() for k in range(draw(st.integers(0, 2)))}
-    names = [*inputs, *constants]
-    ops = []
-    for k in range(draw(st.integers(1, 12))):
-        kind = draw(st.sampled_from(sorted(OPS)))
-        operands = [draw(st.sampled_from(names)) for _ in range(OPS[kind])]
-        if all(name in constants for name in operands):
-            operands[0] = "i0"
-        ops.append(Op(kind, operands, f"v{k}"))
-        names.append(f"v{k}")
-    results = [op.output for op in ops]
-    outputs = draw(st.lists(st.sampled_from(results), min_size=1, max_size=3, unique=True))
-    return ops, inputs, outputs, constants
-
-
 @settings(max_examples=30)
 @given(graphs(), st.integers(0, 2**32 - 1), st.sampled_from(["reuse_consecutive", "always_from_dram"]))
-def test_random_graphs(tmp_path_factory: pytest.TempPathFactory, graph: tuple, seed: int, scheduler: str) -> None:
-    ops, inputs, outputs, constants = graph
+def test_random_graphs(tmp_path_factory: pytest.TempPathFactory, graph: Graph, seed: int, scheduler: str) -> None:
     rng = np.random.default_rng(seed)
-    values = {n: arrays(rng, s) for n, s in inputs.items()}
-    fixed = {n: arrays(rng, s) for n, s in constants.items()}
-    check(tmp_path_factory.mktemp("graph"), ops, values, outputs, fixed, scheduler=scheduler)
+    values = {n: arrays(rng, s) for n, s in graph.inputs.items()}
+    fixed = {n: arrays(rng, s) for n, s in graph.constants.items()}
+    folder = tmp_path_factory.mktemp("graph")
+    check(folder, list(graph.ops), values, list(graph.outputs), fixed, scheduler=scheduler)
 
 
 def test_values_larger_than_local_memory_are_cut(tmp_path: Path) -> None:
