@@ -48,20 +48,58 @@ static void normalise(uint64_t *block, int count, const Shape *s) {
     }
 }
 
-/* The four long words of a MAB: elements k, k + step, ... form a block. */
-static void mab(uint64_t *words, const Shape *s, int bits, int blocks) {
-    int per_word = 64 / bits, count = 4 * per_word / blocks;
+/* The four long words of a MAB as one block. */
+static void mab(uint64_t *words, const Shape *s, int bits) {
+    int per_word = 64 / bits, count = 4 * per_word;
     uint64_t block[16], ones = bits == 64 ? ~0ull : (1ull << bits) - 1;
-    for (int k = 0; k < blocks; k++) {
-        for (int i = 0; i < count; i++) {
-            int e = k + i * blocks;
-            block[i] = (words[e / per_word] >> (64 - bits * (1 + e % per_word))) & ones;
-        }
-        normalise(block, count, s);
-        for (int i = 0; i < count; i++) {
-            int e = k + i * blocks, shift = 64 - bits * (1 + e % per_word);
-            words[e / per_word] = (words[e / per_word] & ~(ones << shift)) | block[i] << shift;
-        }
+    for (int e = 0; e < count; e++) block[e] = (words[e / per_word] >> (64 - bits * (1 + e % per_word))) & ones;
+    normalise(block, count, s);
+    for (int e = 0; e < count; e++) {
+        int shift = 64 - bits * (1 + e % per_word);
+        words[e / per_word] = (words[e / per_word] & ~(ones << shift)) | block[e] << shift;
+    }
+}
+
+/* Half blocks: 16 neighbouring elements. The rounding right shift of 32-bit lanes is exact for counts up to 31. */
+static inline uint32_t nearest_even_lane(uint32_t value, uint32_t count) {
+    uint32_t n = count > 31 ? 31 : count, kept = value >> n, rest = value & ((1u << n) - 1), half = (1u << n) >> 1;
+    return kept + ((n != 0) & ((rest > half) | ((rest == half) & (kept & 1))));
+}
+
+static void halves(const uint16_t *src, uint16_t *dst, const Shape *s) {
+    uint32_t top = 0, carries = 0, bits[16], field[16], whole[16];
+    uint32_t shorten = (uint32_t)(10 - s->length), full = 1u << s->length;
+    for (int i = 0; i < 16; i++) {
+        bits[i] = src[i];
+        field[i] = (bits[i] >> 9) & 63;
+        whole[i] = field[i] ? (bits[i] & 0x1ff) | 0x200 : 0;
+    }
+    for (int i = 0; i < 16; i++) top = field[i] > top ? field[i] : top;
+    for (int i = 0; i < 16; i++) carries |= (field[i] == top) & (nearest_even_lane(whole[i], shorten) >= full);
+    uint32_t common = top + (top ? carries : 0), stored = (common + (uint32_t)s->shorter) << 9, infinite = stored >= 63u << 9;
+    for (int i = 0; i < 16; i++) {
+        uint32_t q = nearest_even_lane(whole[i], shorten + common - field[i]);
+        uint32_t r = infinite ? 63u << 9 : stored | q;
+        dst[i] = (uint16_t)((bits[i] & 0x8000) | (top ? r : 0));
+    }
+}
+
+/* Single blocks: eight words (g), or the four words of one parity (f). */
+static void singles(const uint32_t *src, uint32_t *dst, const Shape *s, int step) {
+    uint32_t field[8], whole[8], top[2] = {0, 0}, carries[2] = {0, 0}, common[2];
+    uint32_t shorten = (uint32_t)(24 - s->length), full = 1u << s->length, left = (uint32_t)(23 - s->length);
+    for (int i = 0; i < 8; i++) {
+        field[i] = (src[i] >> 23) & 255;
+        whole[i] = field[i] ? (src[i] & 0x7fffff) | 0x800000 : 0;
+    }
+    for (int i = 0; i < 8; i++) top[i & (step - 1)] = field[i] > top[i & (step - 1)] ? field[i] : top[i & (step - 1)];
+    for (int i = 0; i < 8; i++)
+        carries[i & (step - 1)] |= (field[i] == top[i & (step - 1)]) & (nearest_even_lane(whole[i], shorten) >= full);
+    for (int k = 0; k < 2; k++) common[k] = top[k] + (top[k] ? carries[k] : 0);
+    for (int i = 0; i < 8; i++) {
+        uint32_t c = common[i & (step - 1)], q = nearest_even_lane(whole[i], shorten + c - field[i]);
+        uint32_t r = c >= 255 ? 255u << 23 : c << 23 | q << left;
+        dst[i] = (src[i] & 0x80000000u) | (c ? r : 0);
     }
 }
 
@@ -74,9 +112,15 @@ void block_op(Tile *t, const Op *op) {
         uint64_t *dst = row_of(t, op->dst[c]);
         for (int m = 0; m < PES; m += 4) {
             uint64_t words[4];
-            memcpy(words, src + m, sizeof words);
-            mab(words, &s, BITS[op->p[0]], op->p[0] == FORMAT_F ? 2 : 1);
-            memcpy(dst + m, words, sizeof words);
+            if (op->p[0] == FORMAT_H && !s.extended) {
+                halves((const uint16_t *)(src + m), (uint16_t *)(dst + m), &s);
+            } else if (BITS[op->p[0]] == 32) {
+                singles((const uint32_t *)(src + m), (uint32_t *)(dst + m), &s, op->p[0] == FORMAT_F ? 2 : 1);
+            } else {
+                memcpy(words, src + m, sizeof words);
+                mab(words, &s, BITS[op->p[0]]);
+                memcpy(dst + m, words, sizeof words);
+            }
         }
     }
 }

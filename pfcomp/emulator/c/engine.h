@@ -23,13 +23,13 @@ typedef struct {
     int64_t rows;
 } Chip;
 
-/* A matrix register, decoded for one format: signed mantissas by column, then row; block exponents; regular rows. */
+/* A matrix register, decoded for one format: signed mantissas by column lane, then row lane; block exponents. */
 typedef struct {
     int format; /* -1: stale */
     float h[TILE_MABS][16][16];
     double w[TILE_MABS][8][8], low[TILE_MABS][8][8], sign[TILE_MABS][8][8];
     int32_t exponent[TILE_MABS][16];
-    uint8_t regular[TILE_MABS][16];
+    uint32_t irregular[TILE_MABS][16];
 } Decoded;
 
 typedef struct {

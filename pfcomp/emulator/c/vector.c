@@ -8,91 +8,132 @@
 #include "exact.h"
 #include "lanes.h"
 
-enum { LANES = 2 * PES };
-#define LEAST_SINGLE 0x00800000u
-#define HALF_WAY_SINGLE 0x10000000ull
-#define HALF_WAY_HALF (1ull << 42)
+enum { LANES = 4 * PES, WORDS = 2 * PES };
 
+/* Operands of one cycle, as single bits: two lanes of each PE for singles, four for halves. */
 typedef struct {
-    uint32_t x[LANES], y[LANES], z[LANES];
-} Operands;
+    uint32_t x[LANES], y[LANES], z[LANES], out[LANES], flags[LANES];
+    double p[LANES];
+} Work;
 
-/* p + z as single bits; flags[i] != 0 where the lane needs the exact routine. */
-static uint32_t sum_to_single(const double *p, const uint32_t *z, uint32_t *out, uint32_t *flags) {
+/* p + z as single bits; flags[i] != 0 where the lane needs more care. */
+static uint32_t sum_to_single(Work *w, int lanes) {
     uint32_t any = 0;
-    for (int i = 0; i < LANES; i++) {
+    uint32_t *restrict out = w->out, *restrict flags = w->flags;
+    const double *restrict p = w->p;
+    const uint32_t *restrict z = w->z;
+    for (int i = 0; i < lanes; i++) {
         double s = p[i] + (double)as_float(clean(z[i]));
         uint32_t r = float_bits((float)s), e = r & F_EXPONENT;
-        uint32_t tie = (double_bits(s) & 0x1fffffffull) == HALF_WAY_SINGLE;
-        flags[i] = tie | (e == F_EXPONENT) | ((r & ~F_SIGN) == LEAST_SINGLE);
+        uint32_t tie = (double_bits(s) & 0x1fffffffull) == 0x10000000ull;
+        flags[i] = tie | (mask_if(e == F_EXPONENT) & EXACT) | (mask_if((r & ~F_SIGN) == LEAST_SINGLE) & EXACT);
         any |= flags[i];
-        out[i] = e ? r : 0;
+        out[i] = r & mask_if(e != 0);
     }
     return any;
 }
 
-static uint32_t sum_to_half(const double *p, const uint32_t *z, uint32_t *out, uint32_t *flags) {
+static uint32_t sum_to_half(Work *w, int lanes) {
     uint32_t any = 0;
-    for (int i = 0; i < LANES; i++) {
+    uint32_t *restrict out = w->out, *restrict flags = w->flags;
+    const double *restrict p = w->p;
+    const uint32_t *restrict z = w->z;
+    for (int i = 0; i < lanes; i++) {
         double s = p[i] + (double)as_float(clean(z[i]));
         uint64_t bits = double_bits(s);
-        uint32_t tie = (bits & ((1ull << 43) - 1)) == HALF_WAY_HALF, infinite = ((bits >> 52) & 0x7ff) == 0x7ff;
-        flags[i] = tie | infinite;
+        uint32_t tie = (bits & ((1ull << 43) - 1)) == 1ull << 42;
+        flags[i] = tie | (mask_if(((bits >> 52) & 0x7ff) == 0x7ff) & EXACT);
         any |= flags[i];
         out[i] = double_to_half(bits);
     }
     return any;
 }
 
-static void products(const Operands *o, int approximate_low, double *p) {
-    if (!approximate_low) {
-        for (int i = 0; i < LANES; i++) p[i] = (double)as_float(clean(o->x[i])) * (double)as_float(clean(o->y[i]));
+static void products(Work *w, int lanes, int low_bits) {
+    if (!low_bits) {
+        for (int i = 0; i < lanes; i++) w->p[i] = (double)as_float(clean(w->x[i])) * (double)as_float(clean(w->y[i]));
         return;
     }
-    for (int i = 0; i < LANES; i++) {
-        uint32_t x = clean(o->x[i]), y = clean(o->y[i]), low = (x & 31) * (y & 31);
+    for (int i = 0; i < lanes; i++) {
+        uint32_t x = clean(w->x[i]), y = clean(w->y[i]), low = (x & 31) * (y & 31);
         int32_t correction = low ? 256 - (int32_t)low : 0;
         double powers = (double)as_float(x & (F_EXPONENT | F_SIGN)) * (double)as_float(y & (F_EXPONENT | F_SIGN));
-        p[i] = (double)as_float(x) * (double)as_float(y) + (double)correction * (powers * 0x1p-46);
+        w->p[i] = (double)as_float(x) * (double)as_float(y) + (double)correction * (powers * 0x1p-46);
     }
 }
 
 /* x + z in one IEEE addition. */
-static uint32_t add_singles(const Operands *o, uint32_t *out, uint32_t *flags) {
+static uint32_t add_singles(Work *w, int lanes) {
     uint32_t any = 0;
-    for (int i = 0; i < LANES; i++) {
-        uint32_t r = float_bits(as_float(clean(o->x[i])) + as_float(clean(o->z[i]))), e = r & F_EXPONENT;
-        flags[i] = e == F_EXPONENT;
+    uint32_t *restrict out = w->out, *restrict flags = w->flags;
+    const uint32_t *restrict x = w->x;
+    const uint32_t *restrict z = w->z;
+    for (int i = 0; i < lanes; i++) {
+        uint32_t r = float_bits(as_float(clean(x[i])) + as_float(clean(z[i]))), e = r & F_EXPONENT;
+        flags[i] = mask_if(e == F_EXPONENT) & EXACT;
         any |= flags[i];
-        out[i] = e ? r : 0;
+        out[i] = r & mask_if(e != 0);
     }
     return any;
 }
 
-/* One operation on lanes of single bits; narrow results are half bits. */
-static void lanes_op(int operation, const Operands *o, int low_bits, int narrow, uint32_t *out) {
-    double p[LANES];
-    uint32_t flags[LANES], any;
-    if ((operation == VADD || operation == VPASSA) && !narrow) {
-        any = add_singles(o, out, flags);
-    } else {
-        if (operation == VADD || operation == VPASSA) {
-            for (int i = 0; i < LANES; i++) p[i] = (double)as_float(clean(o->x[i]));
-        } else {
-            products(o, low_bits, p);
-        }
-        any = narrow ? sum_to_half(p, o->z, out, flags) : sum_to_single(p, o->z, out, flags);
+#ifdef __FMA__
+/* x * y + z of halves held as singles: their product fits single, so one fused operation rounds once. */
+static uint32_t fused(Work *w, int lanes) {
+    uint32_t any = 0;
+    uint32_t *restrict out = w->out, *restrict flags = w->flags;
+    const uint32_t *restrict x = w->x;
+    const uint32_t *restrict y = w->y;
+    const uint32_t *restrict z = w->z;
+    for (int i = 0; i < lanes; i++) {
+        float s = __builtin_fmaf(as_float(clean(x[i])), as_float(clean(y[i])), as_float(clean(z[i])));
+        uint32_t r = float_bits(s), e = r & F_EXPONENT;
+        flags[i] = (mask_if(e == F_EXPONENT) | mask_if((r & ~F_SIGN) == LEAST_SINGLE)) & EXACT;
+        any |= flags[i];
+        out[i] = r & mask_if(e != 0);
     }
-    if (!any) return;
-    for (int i = 0; i < LANES; i++)
-        if (flags[i]) out[i] = (uint32_t)fma_exact(o->x[i], o->y[i], o->z[i], SINGLE, low_bits, SINGLE, narrow ? HALF : SINGLE);
+    return any;
+}
+#endif
+
+static void repair(Work *w, int lanes, int low_bits, int narrow) {
+    for (int i = 0; i < lanes; i++) {
+        if (!w->flags[i]) continue;
+        if (w->flags[i] & EXACT) {
+            w->out[i] = (uint32_t)fma_exact(w->x[i], w->y[i], w->z[i], SINGLE, low_bits, SINGLE, narrow ? HALF : SINGLE);
+            continue;
+        }
+        double s = sum_off_ties(w->p[i], (double)as_float(clean(w->z[i])));
+        uint32_t r = narrow ? double_to_half(double_bits(s)) : float_bits((float)s);
+        w->out[i] = narrow || (r & F_EXPONENT) ? r : 0;
+    }
+}
+
+/* One operation on lanes of single bits; narrow results are half bits. */
+static void lanes_op(int operation, Work *w, int lanes, int low_bits, int narrow) {
+    uint32_t any;
+    int addition = operation == VADD || operation == VPASSA;
+    if (addition && !narrow) {
+        any = add_singles(w, lanes);
+#ifdef __FMA__
+    } else if (!low_bits && !narrow) {
+        any = fused(w, lanes);
+#endif
+    } else {
+        if (addition)
+            for (int i = 0; i < lanes; i++) w->p[i] = (double)as_float(clean(w->x[i]));
+        else
+            products(w, lanes, low_bits);
+        any = narrow ? sum_to_half(w, lanes) : sum_to_single(w, lanes);
+    }
+    if (any) repair(w, lanes, low_bits, narrow);
 }
 
 /* Fill what an operation lacks: y = 1 for additions, z = 0 for products. */
-static void defaults(int operation, Operands *o) {
+static void defaults(int operation, Work *w, int lanes) {
     if (operation == VADD || operation == VPASSA)
-        for (int i = 0; i < LANES; i++) o->y[i] = 0x3f800000u;
-    if (operation == VMUL || operation == VPASSA) memset(o->z, 0, sizeof o->z);
+        for (int i = 0; i < lanes; i++) w->y[i] = 0x3f800000u;
+    if (operation == VMUL || operation == VPASSA) memset(w->z, 0, 4 * (size_t)lanes);
 }
 
 /* Which source is y and which z, -1 where absent. */
@@ -101,65 +142,64 @@ static void roles(int operation, int *y, int *z) {
     *z = operation == VFMA ? 2 : operation == VADD ? 1 : -1;
 }
 
-static void load_lanes(const uint64_t *row, uint32_t sign, uint32_t *lanes) {
-    memcpy(lanes, row, PES * 8);
-    if (sign)
-        for (int i = 0; i < LANES; i++) lanes[i] ^= sign;
-}
-
 static uint32_t sign_mask(const Op *op, int source) { return op->p[2] >> source & 1 ? F_SIGN : 0; }
 
-static void pack_pairs(const uint32_t *halves, uint64_t *dst) {
-    for (int i = 0; i < PES; i++) dst[i] = (uint64_t)(halves[2 * i + 1] << 16 | halves[2 * i]) << 32;
+static void load_singles(const uint64_t *row, uint32_t sign, uint32_t *lanes) {
+    const uint32_t *bits = (const uint32_t *)row;
+    for (int i = 0; i < WORDS; i++) lanes[i] = bits[i] ^ sign;
 }
 
 static void vector_single(Tile *t, const Op *op) {
     int y, z;
     roles(op->p[0], &y, &z);
-    Operands o;
-    uint32_t out[LANES];
+    Work w;
     for (int c = 0; c < CYCLES; c++) {
-        load_lanes(row_of(t, op->src[0][c]), sign_mask(op, 0), o.x);
-        if (y > 0) load_lanes(row_of(t, op->src[y][c]), sign_mask(op, y), o.y);
-        if (z > 0) load_lanes(row_of(t, op->src[z][c]), sign_mask(op, z), o.z);
-        defaults(op->p[0], &o);
-        lanes_op(op->p[0], &o, 5, op->p[3], out);
-        if (op->p[3]) pack_pairs(out, row_of(t, op->dst[c]));
-        else memcpy(row_of(t, op->dst[c]), out, PES * 8);
+        load_singles(row_of(t, op->src[0][c]), sign_mask(op, 0), w.x);
+        if (y > 0) load_singles(row_of(t, op->src[y][c]), sign_mask(op, y), w.y);
+        if (z > 0) load_singles(row_of(t, op->src[z][c]), sign_mask(op, z), w.z);
+        defaults(op->p[0], &w, WORDS);
+        lanes_op(op->p[0], &w, WORDS, 5, op->p[3]);
+        uint64_t *dst = row_of(t, op->dst[c]);
+        if (!op->p[3]) memcpy(dst, w.out, PES * 8);
+        else
+            for (int i = 0; i < PES; i++) dst[i] = (uint64_t)(w.out[2 * i + 1] << 16 | w.out[2 * i]) << 32;
     }
 }
 
-/* Two of the four halves of each long word as singles; `high`: the first two, in the order of LW0's lanes. */
-static void load_halves(const uint64_t *row, int high, uint32_t sign, uint32_t *lanes) {
-    int shift = high ? 32 : 0;
+static void load_halves(const uint64_t *row, uint32_t sign, uint32_t *lanes) {
+    const uint16_t *bits = (const uint16_t *)row;
+    for (int i = 0; i < LANES; i++) lanes[i] = half_to_single(bits[i]) ^ sign;
+}
+
+/* Four singles of each PE in the order of halves in memory: LW1 below LW0. */
+static void load_four(const uint64_t *high, const uint64_t *low, uint32_t sign, uint32_t *lanes) {
+    uint64_t *pairs = (uint64_t *)lanes, flip = (uint64_t)sign << 32 | sign;
     for (int i = 0; i < PES; i++) {
-        uint32_t pair = (uint32_t)(row[i] >> shift);
-        lanes[2 * i] = half_to_single(pair & 0xffff) ^ sign;
-        lanes[2 * i + 1] = half_to_single(pair >> 16) ^ sign;
+        pairs[2 * i] = low[i] ^ flip;
+        pairs[2 * i + 1] = high[i] ^ flip;
     }
 }
 
 static void vector_half(Tile *t, const Op *op) {
     int y, z;
     roles(op->p[0], &y, &z);
-    Operands o;
-    uint32_t out[2][LANES];
+    Work w;
     for (int c = 0; c < CYCLES; c++) {
-        for (int part = 0; part < 2; part++) {
-            load_halves(row_of(t, op->src[0][c]), !part, sign_mask(op, 0), o.x);
-            if (y > 0) load_halves(row_of(t, op->src[y][c]), !part, sign_mask(op, y), o.y);
-            if (z > 0) load_lanes(row_of(t, op->src[z][4 * part + c]), sign_mask(op, z), o.z);
-            defaults(op->p[0], &o);
-            lanes_op(op->p[0], &o, 0, op->p[3], out[part]);
-        }
-        uint64_t *dst = row_of(t, op->dst[c]);
+        load_halves(row_of(t, op->src[0][c]), sign_mask(op, 0), w.x);
+        if (y > 0) load_halves(row_of(t, op->src[y][c]), sign_mask(op, y), w.y);
+        if (z > 0) load_four(row_of(t, op->src[z][c]), row_of(t, op->src[z][4 + c]), sign_mask(op, z), w.z);
+        defaults(op->p[0], &w, LANES);
+        lanes_op(op->p[0], &w, LANES, 0, op->p[3]);
+        uint64_t *dst = row_of(t, op->dst[c]), *low = op->dst[4] < 0 ? 0 : row_of(t, op->dst[4 + c]);
+        const uint64_t *pairs = (const uint64_t *)w.out;
         if (op->p[3]) {
-            for (int i = 0; i < PES; i++)
-                dst[i] = (uint64_t)(out[0][2 * i + 1] << 16 | out[0][2 * i]) << 32 | (out[1][2 * i + 1] << 16 | out[1][2 * i]);
+            uint16_t *halves = (uint16_t *)dst;
+            for (int i = 0; i < LANES; i++) halves[i] = (uint16_t)w.out[i];
             continue;
         }
-        memcpy(dst, out[0], PES * 8);
-        if (op->dst[4] >= 0) memcpy(row_of(t, op->dst[4 + c]), out[1], PES * 8);
+        for (int i = 0; i < PES; i++) dst[i] = pairs[2 * i + 1];
+        if (low)
+            for (int i = 0; i < PES; i++) low[i] = pairs[2 * i];
     }
 }
 

@@ -1,0 +1,119 @@
+"""Microseconds per micro-operation of both emulator engines, as JSON.
+
+    python bench/emulator.py [--repeat 20] [--threads 1,2] [--engine c,numpy]
+
+Times are processor time of one thread (`cpu`, insensitive to other load) and elapsed time for several threads.
+A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU and transfer steps in turn.
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+
+from pfcomp.emulator import Machine
+from pfcomp.emulator.c import native
+from pfcomp.isa import parse
+
+CASES = {
+    "fvadd": "fvadd $lm0v $ln0v $lr0v",
+    "fvmul": "fvmul $lm0v $ln0v $lr0v",
+    "fvfma": "fvfma $lm0v $ln0v $ls0v $lr0v",
+    "fvaddr": "fvaddr $lm0v $ln0v $r0v",
+    "hvfma": "hvfma $lm64v $ln64v $lls0v $llr0v",
+    "hvfmar": "hvfmar $lm64v $ln64v $ls64ve $lr0v",
+    "dvadd": "dvadd $lm128v $ln128v $lr0v",
+    "dvfma": "dvfmau $lm128v $ln128v $ls128v $lr0v",
+    "hmfma": "hmfma $lx $ls64v $llm0v $llr0v",
+    "hmmulr": "hmmulr $lx $ls64v $lr0v",
+    "gmfma": "gmfma $lx $lr32v $lm0v $lr0v",
+    "fmfma": "fmfma $lx $lr32v $lm0v $lr0v",
+    "dmfma": "dmfmau $lx $ls128v $lm128v $lr0v",
+    "hmwrite": "hmwrite $lls80v $llx0",
+    "hmread": "hmread $lly0 $llr0v",
+    "hbfn": "hbfn $lm64v $lr0v",
+    "gbfn": "gbfn $lm0v $lr0v",
+    "dbfn": "dbfn $lm128v $lr0v",
+    "lpassa": "lpassa $lm0v $ln0v",
+    "iadd": "iadd $lm0v $ln0v $lr0v",
+    "ilsl": "ilsl $lm0v $ln0v $lr0v",
+    "ffloor": "ffloor $lm0v $lr0v",
+    "frsqrt": "frsqrt $lm0v $lr0v",
+    "masked": "lpassa $lm0v $lr0v/$imr1",
+    "flags": "fvadd $lm0v -$ln0v $omr1",
+    "gather": "lpassa $lmt0v $lr0v",
+    "words": "ipassa $m0v $n0v",
+    "l1bmd down": "l1bmd $lb0 $lm0v",
+    "l1bmd up": "l1bmd $lm0v $lb0",
+    "l1bmm down": "l1bmm $llb0 $llm0v",
+    "l1bmp": "l1bmp $lb0 $lm0v",
+    "l1bmr": "l1bmrffadd $lm0v $lb0",
+    "l2bmd down": "l2bmd $lc0 $lb0",
+    "l2bmd up": "l2bmd $lb0 $lc0",
+    "l2bmb": "l2bmb $lc0 $lb0",
+    "l2bmr": "l2bmrffadd $lb0 $lc0",
+    "mvp": "mvp/n64 $d0 $lc0@.0",
+    "mvd": "mvd/n4096 $p0@0 $d0",
+}
+MIX = ("hmfma", "fvfma", "fvadd", "iadd", "lpassa", "l1bmd down", "l1bmm down", "l2bmd down", "hvfma", "hmmulr")
+SETUP = {
+    "h": "hbfn $lm64v $lr0v\nhbfn $ls64v $ls64v\nhmwrite $lr0v $lx0\nhmwrite $lr0v $lx4\nhmwrite $lr0v $lx8\nhmwrite $lr0v $lx12",
+    "g": "gbfn $lm0v $lr0v\ngbfn $ln0v $lr32v\ngmwrite $lr0v $lx0\ngmwrite $lr0v $lx4",
+    "f": "fbfn $lm0v $lr0v\nfbfn $ln0v $lr32v\nfmwrite $lr0v $lx0\nfmwrite $lr0v $lx4",
+    "d": "dbfn $lm128v $lr0v\ndbfn $ls128v $ls128v\ndmwrite $lr0v $lx0",
+}  # fmt: skip
+
+
+def prepare(machine, setup):
+    """Normal numbers everywhere: singles at word 0, halves at 64, doubles at 128 of every memory."""
+    rng, mem = np.random.default_rng(1), machine.state.mem
+    halves = (rng.integers(0, 2, (8, 64, 2048)) << 15 | rng.integers(25, 36, (8, 64, 2048)) << 9) | rng.integers(
+        0, 512, (8, 64, 2048)
+    )
+    for base in (0, 2048, 4096, 4352):
+        mem[:, base : base + 32] = rng.standard_normal((8, 32, 1024)).astype(np.float32).view(np.uint64)
+        mem[:, base + 32 : base + 64] = halves[:, rng.permutation(64)[:32]].astype(np.uint16).view(np.uint64)
+        mem[:, base + 64 : base + 96] = rng.standard_normal((8, 32, 512)).view(np.uint64)
+    machine.run(machine.load(parse(setup)))
+
+
+def measure(machine, text, repeat):
+    """Processor and elapsed microseconds per step, best of five."""
+    executable = machine.load(parse((text + "\n") * repeat))
+    machine.run(executable)
+    best = [float("inf"), float("inf")]
+    for _ in range(5):
+        cpu, wall = time.process_time(), time.perf_counter()
+        machine.run(executable)
+        best = [min(best[0], time.process_time() - cpu), min(best[1], time.perf_counter() - wall)]
+    return [round(seconds / repeat / (text.count("\n") + 1) * 1e6, 2) for seconds in best]
+
+
+def results(engine, threads, repeat):
+    """Name -> [cpu, elapsed] microseconds of one engine."""
+    machine, found = Machine(engine, threads=threads), {}
+    for name, text in CASES.items():
+        prepare(machine, SETUP.get(name[0] if name[1:2] == "m" else "h", SETUP["h"]))
+        found[name] = measure(machine, text, repeat)
+    prepare(machine, SETUP["h"])
+    found["mix"] = measure(machine, "\n".join(CASES[name] for name in MIX), repeat)
+    return found
+
+
+def main():
+    """Print the JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--engine", default="c,numpy")
+    options = parser.parse_args()
+    document = {"engine": native.describe(), "unit": "us per step, [cpu, elapsed]", "results": {}}
+    for engine in options.engine.split(","):
+        for threads in [int(n) for n in options.threads.split(",")] if engine == "c" else [1]:
+            document["results"][f"{engine}, {threads} thread"] = results(engine, threads, options.repeat)
+    print(json.dumps(document, indent=1))
+
+
+if __name__ == "__main__":
+    main()
