@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from pfcomp.isa.effects import find_effects
-from pfcomp.isa.model import Place
+from pfcomp.isa.model import Op, Place
 
 from .legalise import copy_template
-from .micro import MicroOp, placeholder
-from .needs import needs_of
+from .micro import MicroOp, Virtual, placeholder
+from .needs import Needs, needs_of
 from .nodes import Node, Use, Value
 from .storage import Storage
 
@@ -48,13 +49,23 @@ class CopyPlan:
         return sum(value is self.old for _, value, _, _ in self.saved)
 
 
+@cache
+def _copy_op() -> tuple[Op, Needs]:
+    op = replace(copy_template(), sources=(placeholder(Virtual(0)),))
+    return op, needs_of(op, find_effects(op))
+
+
+def copy_needs() -> Needs:
+    """What every copy needs, beside the register that it reads."""
+    return _copy_op()[1]
+
+
 def _plan(node: Node, old: Value) -> CopyPlan:
-    virtual = replace(old.virtual, negate=False, suffix="")
-    op = replace(copy_template(), sources=(placeholder(virtual),))
+    virtual = old.virtual
+    op, needs = _copy_op()
     origin = -1 if node.micro is None else node.micro.node
-    effect = find_effects(op)
     new = Value(virtual, Place.ALUF, old.words, old.later)
-    copy = Node(node.order, MicroOp(op, ((0, virtual),), virtual, origin), needs=needs_of(op, effect), value=new)
+    copy = Node(node.order, MicroOp(op, ((0, virtual),), virtual, origin), needs=needs, value=new)
     copy.lane = (op.unit, 0)
     copy.key = node.key - 1
     copy.uses = [(0, old, virtual, True)]

@@ -10,7 +10,7 @@ from pfcomp.isa.model import Move, Op, Operand, Place, Statement, Step
 from .micro import NodeInfo
 from .nodes import Node
 from .rows import Row
-from .storage import register
+from .storage import T_BANK, operand_of
 from .values import result_path
 
 NOWRITE = (Operand(Place.NOWRITE),)
@@ -61,12 +61,8 @@ def _final(node: Node, sources: tuple[Operand, ...]) -> Op:
     targets = op.destinations
     value = node.value
     if value is not None and value.read:
-        shape = value.virtual
-        targets += tuple(
-            register(bank, value.base[bank], shape.width, shape.uniform, False, "")
-            for bank in (0, 1)
-            if value.read >> bank & 1
-        )
+        plain = replace(value.virtual, negate=False, suffix="")
+        targets += tuple(operand_of(value, plain, bank) for bank in range(T_BANK + 1) if value.read >> bank & 1)
     if not targets and result_path(op) is not None:
         targets = NOWRITE
     return Op(

@@ -26,7 +26,7 @@ class Graph:
 
     def __init__(self, micro: MicroProgram) -> None:
         self.nodes: list[Node] = []
-        self.physical: dict[Place, set[int]] = {Place.GRF0: set(), Place.GRF1: set()}
+        self.physical: dict[Place, set[int]] = {Place.GRF0: set(), Place.GRF1: set(), Place.T: set()}
         self._values: dict[int, tuple[Value, Node]] = {}
         words = (*PE_MEMORIES, Place.T, Place.MASK)
         self._words = {place: WordTracker() for place in PLACES if place in words}
@@ -152,14 +152,15 @@ class Graph:
     def _uses(self, micro: MicroOp, effect: Effects) -> None:
         if not micro.uses:
             return
-        node, slots = self._current, form_of(micro.op).sources
+        node = self._current
         grf = [any(a.place is place for a in effect.reads) for place in (Place.GRF0, Place.GRF1)]
         for position, virtual in micro.uses:
             value, producer = self._values[virtual.index]
             value.uses += 1
             for bank in (0, 1):
                 value.avoid[bank] += grf[bank]
-            node.uses.append((position, value, virtual, value.path in slots[position].places))
+            forwards = value.path is not Place.MREADF or Place.MREADF in form_of(micro.op).sources[position].places
+            node.uses.append((position, value, virtual, forwards))
             self.depend(producer, 1)
 
     # matrix and turnaround registers

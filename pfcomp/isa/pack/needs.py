@@ -48,7 +48,9 @@ _BITS: dict[Unit | Place, int] = {thing: 1 << number for number, thing in enumer
 GRF_WRITE = (_BITS[Place.GRF0], _BITS[Place.GRF1])
 """Bits of the write ports of GRF0 and GRF1 in `Needs.busy`."""
 
+T_WRITE = _BITS[Place.T]
 UNIT_BITS: dict[Unit, int] = {unit: _BITS[unit] for unit in Unit}
+ALL_UNITS = sum(UNIT_BITS.values())
 MAU_BITS = _BITS[Unit.MAU] | _BITS[Unit.MWRITE] | _BITS[Unit.MREAD]
 _FLUSH = _BITS[Place.NOWRITE]
 _LITERAL = "imm"
@@ -63,13 +65,15 @@ class Needs:
     """Fixed needs; those of virtual values are added when the operation is placed.
 
     `busy`: exclusive things; `classes`: bits of `Issue`; `forbids`: what later steps may not do; `ports`: shared
-    ports with their keys; `second`: position of the operand that vfma, vmul and mwrite share (isa.md 16, rule 3).
+    ports with their keys, `registers` the keys of GRF0 and GRF1 among them; `second`: position of the operand that
+    vfma, vmul and mwrite share (isa.md 16, rule 3).
     """
 
     busy: int
     classes: int
     forbids: tuple[Forbid, ...]
     ports: tuple[tuple[int, object], ...]
+    registers: tuple[object, object]
     mau: bool
     second: int
 
@@ -96,7 +100,12 @@ def needs_of(op: Op, effect: Effects) -> Needs:
     if mau:
         ports.append((Port.PRECISION, op.precision))
     ports += [(int(Port.MASK), (mask.entry, mask.length or "l")) for mask in effect.masks]
-    return Needs(busy, effect.issue, _forbids(effect.issue), tuple(ports), mau, _second(op))
+    registers = (_key(ports, Port.GRF0), _key(ports, Port.GRF1))
+    return Needs(busy, effect.issue, _forbids(effect.issue), tuple(ports), registers, mau, _second(op))
+
+
+def _key(ports: list[tuple[int, object]], port: int) -> object:
+    return next((key for taken, key in ports if taken == port), None)
 
 
 def _second(op: Op) -> int:

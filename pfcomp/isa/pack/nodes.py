@@ -24,6 +24,7 @@ class Value:
 
     Once produced, `held` has a bit for each file in which a block at `base` is reserved, `bound` for each whose write
     port in the producer's step is taken, `read` for each that something reads: only these are written.
+    `replicated`: wanted in both files. `keys`: what the read ports of the two files are occupied with by its readers.
     """
 
     virtual: Virtual
@@ -36,7 +37,9 @@ class Value:
     held: int = 0
     bound: int = 0
     read: int = 0
+    replicated: bool = False
     base: list[int] = field(default_factory=lambda: [0, 0])
+    keys: list[object] = field(default_factory=lambda: [None, None])
 
 
 Use = tuple[int, Value, Virtual, bool]
@@ -65,6 +68,8 @@ class Node:
     earliest: int = 0
     height: int = 0
     key: int = 0
+    registers: int = 0
+    """Registers that it reads unless it gets some of its values forwarded."""
     blockers: dict[Node, None] = field(default_factory=dict)
     blocked: list[Node] = field(default_factory=list)
     follower: Node | None = None

@@ -10,9 +10,6 @@ HIGHEST = 48
 """Steps of critical path that count; what lies further ahead does not matter yet."""
 
 SCALE = 16
-REGISTER_SOURCES = 3
-URGENT = 32 * SCALE
-"""Lead of operations with three register sources: at least one has to be forwarded."""
 
 
 def set_priorities(nodes: list[Node]) -> None:
@@ -26,5 +23,8 @@ def set_priorities(nodes: list[Node]) -> None:
             height = max(height, distance + successor.height)
         node.height = min(height, HIGHEST)
         node.key = node.order * pace - node.height * SCALE
-        if len(node.uses) >= REGISTER_SOURCES:
-            node.key -= URGENT
+        node.registers = len({use[1] for use in node.uses}) + _physical(node)
+
+
+def _physical(node: Node) -> int:
+    return 0 if node.needs is None else sum(key is not None for key in node.needs.registers)

@@ -71,6 +71,11 @@ class Queues:
             entries = self.lanes[node.lane]
             self.remove(node.lane, next(k for k, entry in enumerate(entries) if entry[2] is node))
 
+    def is_ready(self, node: Node) -> bool:
+        """True if the node is in its lane."""
+        entries = self.lanes.get(node.lane, []) if node.lane is not None else []
+        return any(entry[2] is node for entry in entries)
+
     def waiting(self, unit: Unit) -> int:
         """Nodes of a unit that are ready or will be as soon as their step comes."""
         return self._waiting.get(unit, 0)

@@ -32,13 +32,15 @@ class Row:
 
     `busy`, `ports`: see `Needs`; `forbid`: classes that earlier steps exclude here; `classes`: those present;
     `second`: the operand on the port that vfma, vmul and mwrite share; `pending`: values of this step that are not
-    bound to a register file yet, each of which is sure to get a write port; `moves` are issued before the step.
+    bound to a register file yet, each of which is sure to get a write port; `claimed`: units that the next step must
+    give to readers of these results; `moves` are issued before the step.
     """
 
     busy: int = 0
     forbid: int = 0
     classes: int = 0
     ports: list[object] = field(default_factory=lambda: [None] * PORTS)
+    claimed: int = 0
     second: Operand | None = None
     ops: list[tuple[Node, tuple[Operand, ...]]] = field(default_factory=list)
     pending: list[Value] = field(default_factory=list)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import insort
 
-from pfcomp.isa.model import Operand
+from pfcomp.isa.model import Operand, Place
 
-from .copies import CopyPlan, plan_copy, split_copy
+from .copies import CopyPlan, copy_needs, plan_copy, split_copy
 from .graph import Graph
-from .needs import UNIT_BITS, Needs
+from .needs import ALL_UNITS, UNIT_BITS, Needs
 from .nodes import NOT_PLACED, Lane, Node
 from .queues import Entry, Queues
 from .rows import Flight, Row
@@ -20,6 +20,11 @@ TRIES = 24
 
 LONGEST_PAUSE = 400
 """Steps without progress after which registers must be the reason: no hazard is that long."""
+
+CROWDED = 3
+"""Registers that no step has read ports for: one of the values has to be forwarded."""
+CHAINED = 2
+"""Registers from which on an operation is worth placing early to save a read port."""
 
 SCARCE_WORDS = 96
 """Free words of a register file below which only the oldest `NARROW` operations may start."""
@@ -35,7 +40,7 @@ class Scheduler:
 
     def __init__(self, graph: Graph, window: int) -> None:
         self.rows: list[Row] = []
-        self.storage = Storage(graph.physical)
+        self.storage = Storage(graph.physical, t_is_free=not graph.physical[Place.T])
         self.queues = Queues()
         self.transfers = Transfers()
         self._window = window
@@ -112,6 +117,7 @@ class Scheduler:
     # placing
 
     def _fill(self, row: Row, tries: int) -> None:
+        self._continue_chains(row)
         while True:
             self.queues.grew = False
             limit = self._limit()
@@ -119,6 +125,20 @@ class Scheduler:
                 self._place_one(lane, row, tries, limit)
             if not self.queues.grew:
                 return
+
+    def _continue_chains(self, row: Row) -> None:
+        """Place what needs a value of the step before right now: later it would not find enough read ports."""
+        if self._before != self.time - 1:
+            return
+        waiting = [
+            (-node.registers, node.order, node.key, node)
+            for producer, _ in self.row(self._before).ops
+            for node, _ in producer.successors
+            if node.registers >= CHAINED and node.time == NOT_PLACED and self.queues.is_ready(node)
+        ]
+        for _, _, _, node in sorted(waiting):
+            if node.time == NOT_PLACED:
+                self._try(node, row)
 
     def _lanes(self, row: Row) -> list[Lane]:
         """Lanes that can issue in this row, the one with the most urgent node first."""
@@ -130,26 +150,34 @@ class Scheduler:
         return [lane for _, _, lane in sorted(open_lanes)]
 
     def _place_one(self, lane: Lane, row: Row, tries: int, limit: int) -> None:
+        """Place one node of a lane, the most urgent that fits, or else a copy that lets one fit."""
         if row.busy & UNIT_BITS[lane[0]]:
             return
-        for at, (_, _, node) in enumerate(self.queues.lanes[lane]):
-            if at >= tries:
-                return
+        misfits: list[Node] = []
+        for _, _, node in self.queues.lanes[lane][:tries]:
             if node.order >= limit and node.value is not None and node.value.uses:
                 continue
             if self._try(node, row):
                 return
+            if node.registers >= CHAINED and node.uses:
+                misfits.append(node)
+        if misfits and row.fits(copy_needs()):
+            any(self._copy(node, row) for node in misfits)
 
     def _try(self, node: Node, row: Row) -> bool:
         """Place a ready node in the current row if it fits, with its follower or a copy it needs."""
         time = self.time
         choice = self._fitting(node, row, time, self._before)
         if choice is None:
-            return bool(node.uses) and self.storage.stuck(node, time) and self._copy(node, row)
+            return False
+        claim = _claim(node)
+        if claim & row.claimed:
+            return False
         follower = node.follower
         if follower is not None and self._fitting(follower, self.row(time + 1), time + 1, time) is None:
             return False
         self.queues.discard(node)
+        row.claimed |= claim
         self._place(node, choice, row, time)
         if follower is not None:
             self._place(follower, (), self.row(time + 1), time + 1)
@@ -208,6 +236,8 @@ class Scheduler:
 
     def _copy(self, node: Node, row: Row) -> bool:
         """Make a copy so that the node's operands fit: forwarded to it in the next step, or into a register."""
+        if _unit(node) & row.claimed or not self.storage.stuck(node, self.time):
+            return False
         plan = plan_copy(self.storage, node, self.time)
         if plan is None:
             self._insert(split_copy(node))
@@ -310,3 +340,17 @@ class Scheduler:
         """The first node of the window in each lane that moves block, most urgent first."""
         firsts = (next((e for e in entries if e[1] < limit), None) for entries in self._blocked.values())
         return sorted(first for first in firsts if first is not None)
+
+
+def _claim(node: Node) -> int:
+    """Bits of the units that the next step must give to readers of this result, which need it forwarded."""
+    claimed = 0
+    for successor, _ in node.successors:
+        if successor.registers >= CROWDED and successor.missing == 1:
+            claimed |= _unit(successor)
+    return claimed
+
+
+def _unit(node: Node) -> int:
+    """Bit of the node's unit."""
+    return 0 if node.needs is None else node.needs.busy & ALL_UNITS

@@ -9,19 +9,33 @@ from itertools import product
 from pfcomp.isa.model import Address, Operand, Place
 
 from .micro import Virtual
-from .needs import GRF_WRITE, Needs, Port
+from .needs import GRF_WRITE, T_WRITE, Needs, Port
 from .nodes import Node, Use, Value
 from .registers import Registers
 from .rows import Row, assignable
 
 BANKS = (Place.GRF0, Place.GRF1)
-NOWHERE = -2
-"""A step that produced nothing."""
+T_BANK = 2
+"""The T register as a third bank: room for one value, any number of reads in a step."""
+
+HOT = 3
+"""Reads that a value must still have to be worth the T register."""
+
 PATH = -1
 """Choice of a forwarding path, beside the banks 0 and 1."""
 
 COPIES_FROM = 4
-"""Uniform values with at least this many readers go to both register files."""
+"""Uniform values with at least this many readers go to both register files where both write ports are free."""
+
+NEVER = 1 << 60
+_BOUND: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1), (T_BANK,))
+"""Banks of a bit set."""
+
+_FLEXIBLE = (0, 3)  # not bound, in both register files
+_FORWARDED = (PATH,)
+_NO_KEYS = (None, None)
+MOST_PORTS = 3
+"""More read ports than there are."""
 
 Choice = tuple[int, ...]
 """For each use of an operation: `PATH` or a bank."""
@@ -35,7 +49,7 @@ def register(bank: int, base: int, width: int, uniform: bool, negate: bool, suff
 
 @lru_cache(maxsize=64)
 def path_operand(path: Place, negate: bool, suffix: str) -> Operand:
-    """The operand of a forwarded value."""
+    """The operand of a value in a forwarding path or in T."""
     return Operand(path, 4, None, negate, suffix)
 
 
@@ -43,39 +57,40 @@ def operand_of(value: Value, virtual: Virtual, bank: int) -> Operand:
     """How `virtual`, a read of `value`, is written: from its path or from the register in `bank`."""
     if bank == PATH:
         return path_operand(value.path, virtual.negate, virtual.suffix)
+    if bank == T_BANK:
+        return path_operand(Place.T, virtual.negate, virtual.suffix)
     shape = value.virtual
     return register(bank, value.base[bank], shape.width, shape.uniform, virtual.negate, virtual.suffix)
-
-
-def read_key(value: Value, bank: int) -> tuple[int, int, bool]:
-    """Key of a read port."""
-    return value.base[bank], value.virtual.width, value.virtual.uniform
 
 
 class Storage:
     """The registers of both files, and the rules of binding values to them."""
 
-    def __init__(self, taken: dict[Place, set[int]]) -> None:
+    def __init__(self, taken: dict[Place, set[int]], *, t_is_free: bool) -> None:
         self.registers = [Registers(place, taken[place]) for place in BANKS]
+        self._t_free_from = 0 if t_is_free else NEVER
         self._rows: dict[Value, Row] = {}
         self._deferred: list[tuple[int, Node]] = []
 
     # reading
 
-    def options(self, value: Value, time: int, before: int, path: bool) -> tuple[int, ...]:
-        """Where the value can be read at step `time`, whose last non-empty step before is `before`."""
-        if path and value.time == before:
-            return (PATH,)
+    def options(self, value: Value, time: int) -> tuple[int, ...]:
+        """The banks that the value can be read from at step `time`; none if it comes too early."""
         if time < value.time + value.later:
             return ()
         if value.bound:
-            return (0,) if value.bound == 1 else (1,) if value.bound == 2 else (0, 1)
+            return _BOUND[value.bound]
         row = self._rows[value]
         held = value.held & row.free_writes(0)
-        found = [bank for bank in (0, 1) if held >> bank & 1]
-        if len(found) == 2 and self._prefers_second(value):
-            found.reverse()
-        return tuple(found)
+        found = _BOUND[held]
+        if held == 3 and self._prefers_second(value):
+            found = (1, 0)
+        return (T_BANK, *found) if self._suits_t(value, row) else found
+
+    def _suits_t(self, value: Value, row: Row) -> bool:
+        """True if T was free since the value was produced, and the value will be read often."""
+        hot = value.uses >= HOT and not value.virtual.uniform
+        return hot and value.time >= self._t_free_from and not row.busy & T_WRITE
 
     def _prefers_second(self, value: Value) -> bool:
         if value.avoid[0] != value.avoid[1]:
@@ -84,44 +99,53 @@ class Storage:
 
     def choose(self, node: Node, row: Row, time: int, before: int) -> Choice | None:
         """A place for every virtual source such that the read ports agree; None if there is none now."""
+        fixed = node.needs.registers if node.needs is not None else _NO_KEYS
+        ports = row.ports
+        keys = (ports[Port.GRF0] or fixed[0], ports[Port.GRF1] or fixed[1])
         options: list[tuple[int, ...]] = []
+        several = False
         for _, value, _, path in node.uses:
-            found = self.options(value, time, before, path)
+            if path and value.time == before:
+                options.append(_FORWARDED)
+                continue
+            found = tuple([b for b in self.options(value, time) if b == T_BANK or keys[b] in (None, value.keys[b])])
             if not found:
                 return None
+            several = several or len(found) > 1
             options.append(found)
-        fixed = dict(node.needs.ports) if node.needs is not None else {}
-        keys = [row.ports[port] or fixed.get(port) for port in (Port.GRF0, Port.GRF1)]
-        for choice in product(*options):
-            if _agrees(node.uses, choice, list(keys)):
-                return choice
-        return None
+        if several or len(options) > 1:
+            return _cheapest(node.uses, options, keys)
+        return (options[0][0],)
 
     def stuck(self, node: Node, time: int) -> bool:
         """True if no step ever has room for all register operands of the node: it needs a copy of one of them."""
-        return not self.agree(node, node.uses, time) and all(self._stored(use[1], time) for use in node.uses)
-
-    def _stored(self, value: Value, time: int) -> bool:
-        return bool(self.options(value, time, NOWHERE, False))
+        for _, value, _, _ in node.uses:
+            if time < value.time + value.later or (node.registers == 2 and value.bound in _FLEXIBLE):
+                return False
+        return not self.agree(node, node.uses, time)
 
     def agree(self, node: Node, uses: Sequence[Use], time: int) -> bool:
         """True if `uses` of the node can be read from registers in one step, beside its physical operands."""
-        options = [self.options(value, time, NOWHERE, False) for _, value, _, _ in uses]
-        fixed = dict(node.needs.ports) if node.needs is not None else {}
-        keys = [fixed.get(port) for port in (Port.GRF0, Port.GRF1)]
-        return any(_agrees(uses, choice, list(keys)) for choice in product(*options))
+        fixed = node.needs.registers if node.needs is not None else _NO_KEYS
+        options = [self.options(value, time) for _, value, _, _ in uses]
+        return _cheapest(uses, options, fixed) is not None
 
     def read(self, node: Node, choice: Choice, row: Row) -> tuple[Operand, ...]:
         """Take the read ports; returns the final sources."""
         sources = [] if node.micro is None else list(node.micro.op.sources)
-        for (position, value, virtual, _), bank in zip(node.uses, choice, strict=True):
-            sources[position] = operand_of(value, virtual, bank)
+        # T first: binding a value to a register file may force others of its step into the other file.
+        for (position, value, virtual, _), bank in sorted(zip(node.uses, choice, strict=True), key=_t_first):
             if bank != PATH:
-                if not value.bound >> bank & 1:
-                    self._bind(value, bank)
-                value.read |= 1 << bank
-                row.ports[Port.GRF0 + bank] = read_key(value, bank)
+                self._read_stored(value, bank, row)
+            sources[position] = operand_of(value, virtual, bank)
         return tuple(sources)
+
+    def _read_stored(self, value: Value, bank: int, row: Row) -> None:
+        if not value.bound >> bank & 1:
+            self._bind(value, bank)
+        value.read |= 1 << bank
+        if bank != T_BANK:
+            row.ports[Port.GRF0 + bank] = value.keys[bank]
 
     def release(self, node: Node, time: int, now: int) -> None:
         """Count the reads of a node placed at step `time`; values without further reads give up their registers.
@@ -134,7 +158,7 @@ class Storage:
         for _, value, _, _ in node.uses:
             value.uses -= 1
             if not value.uses:
-                self._free(value)
+                self._free(value, time)
 
     def begin_step(self, time: int) -> None:
         """Release what was deferred to this step."""
@@ -169,15 +193,12 @@ class Storage:
         held = row.free_writes(0) & self._available(value.words)
         for bank in (0, 1):
             if held >> bank & 1:
-                value.base[bank] = self.registers[bank].take(value.words)
+                base = value.base[bank] = self.registers[bank].take(value.words)
+                value.keys[bank] = (base, value.virtual.width, value.virtual.uniform)
         value.held = held
-        both = held == 3 and not row.pending
         row.pending.append(value)
         self._rows[value] = row
-        if both and value.virtual.uniform and value.uses >= COPIES_FROM:
-            row.busy |= GRF_WRITE[0] | GRF_WRITE[1]
-            value.bound = 3
-            self._forget(value)
+        value.replicated = value.virtual.uniform and value.uses >= COPIES_FROM
 
     def _settle(self, row: Row) -> None:
         """Bind values that have only one file left."""
@@ -190,19 +211,28 @@ class Storage:
 
     def _bind(self, value: Value, bank: int) -> None:
         row = self._rows[value]
-        row.busy |= GRF_WRITE[bank]
         value.bound = 1 << bank
         self._forget(value)
-        if value.held == 3:
-            other = 1 - bank
-            self.registers[other].free(value.base[other], value.words)
-            value.held = value.bound
-        self._settle(row)
+        if bank == T_BANK:
+            row.busy |= T_WRITE
+            self._t_free_from = NEVER
+        else:
+            row.busy |= GRF_WRITE[bank]
+            self._settle(row)
+            if value.replicated and not row.pending and value.held & row.free_writes(0):
+                row.busy |= GRF_WRITE[1 - bank]
+                value.bound = 3
+        for other in (0, 1):
+            if (value.held & ~value.bound) >> other & 1:
+                self.registers[other].free(value.base[other], value.words)
+        value.held &= value.bound
 
     def _forget(self, value: Value) -> None:
         self._rows.pop(value).pending.remove(value)
 
-    def _free(self, value: Value) -> None:
+    def _free(self, value: Value, time: int) -> None:
+        if value.bound == 1 << T_BANK:
+            self._t_free_from = time
         if value in self._rows:
             self._forget(value)
         for bank in (0, 1):
@@ -211,13 +241,34 @@ class Storage:
         value.held = 0
 
 
-def _agrees(uses: Sequence[Use], choice: Choice, keys: list[object]) -> bool:
+def _cheapest(uses: Sequence[Use], options: list[tuple[int, ...]], keys: tuple[object, object]) -> Choice | None:
+    """The combination that occupies the fewest read ports; the first of equals."""
+    best: Choice | None = None
+    least = MOST_PORTS
+    for choice in product(*options):
+        cost = _ports(uses, choice, keys)
+        if cost < least:
+            best, least = choice, cost
+            if not cost:
+                break
+    return best
+
+
+def _ports(uses: Sequence[Use], choice: Choice, keys: tuple[object, object]) -> int:
+    """Read ports that are newly occupied; `MOST_PORTS` if the reads do not agree."""
+    taken: list[object] = [keys[0], keys[1], None]
+    cost = 0
     for (_, value, _, _), bank in zip(uses, choice, strict=True):
         if bank == PATH:
             continue
-        key = read_key(value, bank)
-        if keys[bank] is None:
-            keys[bank] = key
-        elif keys[bank] != key:
-            return False
-    return True
+        key: object = value if bank == T_BANK else value.keys[bank]
+        if taken[bank] is None:
+            taken[bank] = key
+            cost += bank != T_BANK
+        elif taken[bank] != key:
+            return MOST_PORTS
+    return cost
+
+
+def _t_first(choice: tuple[Use, int]) -> bool:
+    return choice[1] != T_BANK
