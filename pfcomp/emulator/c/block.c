@@ -1,4 +1,5 @@
 /* Block-float normalisation (isa.md 18.5, 18.6); blocks as in numpy_engine/blockfloat.py. */
+#include "blocks.h"
 #include "codes.h"
 #include "engine.h"
 #include "exact.h"
@@ -60,47 +61,54 @@ static void mab(uint64_t *words, const Shape *s, int bits) {
     }
 }
 
-/* Half blocks: 16 neighbouring elements. The rounding right shift of 32-bit lanes is exact for counts up to 31. */
-static inline uint32_t nearest_even_lane(uint32_t value, uint32_t count) {
-    uint32_t n = count > 31 ? 31 : count, kept = value >> n, rest = value & ((1u << n) - 1), half = (1u << n) >> 1;
-    return kept + ((n != 0) & ((rest > half) | ((rest == half) & (kept & 1))));
+/* Fields of eight elements of a format with `mb` mantissa bits. */
+typedef struct {
+    U8 sign, field, whole;
+} Parts;
+
+static inline __attribute__((always_inline)) Parts parts_of(U8 bits, uint32_t mb, uint32_t infinite) {
+    Parts p;
+    p.field = (bits >> mb) & infinite;
+    p.whole = ((bits & ((1u << mb) - 1)) | 1u << mb) & (U8)(p.field != 0u);
+    p.sign = bits & (infinite + 1) << mb;
+    return p;
+}
+
+/* Elements at the common exponent `c`; blocks of zeros and overflowing blocks keep their signs only. */
+static inline __attribute__((always_inline)) U8 assemble(Parts p, U8 top, U8 c, const Shape *s, uint32_t mb, uint32_t left) {
+    uint32_t shorten = mb + 1 - (uint32_t)s->length, infinite = (uint32_t)infinite_of(s->f);
+    U8 q = nearest_even_lanes(p.whole, c - p.field + shorten) << left, stored = c + (uint32_t)s->shorter;
+    U8 over = (U8)(stored >= infinite), r = (((stored << mb) | q) & ~over) | (over & infinite << mb);
+    return p.sign | (r & (U8)(top != 0u));
+}
+
+static inline __attribute__((always_inline)) U8 carries_of(Parts p, U8 top, uint32_t shorten, uint32_t length) {
+    U8 rounded = nearest_even_lanes(p.whole, (U8){0} + shorten);
+    return (U8)(p.field == top) & (U8)(rounded >= 1u << length) & (U8)(top != 0u) & 1u;
 }
 
 static void halves(const uint16_t *src, uint16_t *dst, const Shape *s) {
-    uint32_t top = 0, carries = 0, bits[16], field[16], whole[16];
-    uint32_t shorten = (uint32_t)(10 - s->length), full = 1u << s->length;
-    for (int i = 0; i < 16; i++) {
-        bits[i] = src[i];
-        field[i] = (bits[i] >> 9) & 63;
-        whole[i] = field[i] ? (bits[i] & 0x1ff) | 0x200 : 0;
-    }
-    for (int i = 0; i < 16; i++) top = field[i] > top ? field[i] : top;
-    for (int i = 0; i < 16; i++) carries |= (field[i] == top) & (nearest_even_lane(whole[i], shorten) >= full);
-    uint32_t common = top + (top ? carries : 0), stored = (common + (uint32_t)s->shorter) << 9, infinite = stored >= 63u << 9;
-    for (int i = 0; i < 16; i++) {
-        uint32_t q = nearest_even_lane(whole[i], shorten + common - field[i]);
-        uint32_t r = infinite ? 63u << 9 : stored | q;
-        dst[i] = (uint16_t)((bits[i] & 0x8000) | (top ? r : 0));
-    }
+    Parts a = parts_of(load_halves(src), 9, 63), b = parts_of(load_halves(src + 8), 9, 63);
+    uint32_t shorten = (uint32_t)(10 - s->length), length = (uint32_t)s->length;
+    U8 top = spread_max(larger(a.field, b.field), ALL);
+    U8 common = top + spread_or(carries_of(a, top, shorten, length) | carries_of(b, top, shorten, length), ALL);
+    H8 low = __builtin_convertvector(assemble(a, top, common, s, 9, 0), H8);
+    H8 high = __builtin_convertvector(assemble(b, top, common, s, 9, 0), H8);
+    memcpy(dst, &low, sizeof low);
+    memcpy(dst + 8, &high, sizeof high);
 }
 
-/* Single blocks: eight words (g), or the four words of one parity (f). */
-static void singles(const uint32_t *src, uint32_t *dst, const Shape *s, int step) {
-    uint32_t field[8], whole[8], top[2] = {0, 0}, carries[2] = {0, 0}, common[2];
-    uint32_t shorten = (uint32_t)(24 - s->length), full = 1u << s->length, left = (uint32_t)(23 - s->length);
-    for (int i = 0; i < 8; i++) {
-        field[i] = (src[i] >> 23) & 255;
-        whole[i] = field[i] ? (src[i] & 0x7fffff) | 0x800000 : 0;
-    }
-    for (int i = 0; i < 8; i++) top[i & (step - 1)] = field[i] > top[i & (step - 1)] ? field[i] : top[i & (step - 1)];
-    for (int i = 0; i < 8; i++)
-        carries[i & (step - 1)] |= (field[i] == top[i & (step - 1)]) & (nearest_even_lane(whole[i], shorten) >= full);
-    for (int k = 0; k < 2; k++) common[k] = top[k] + (top[k] ? carries[k] : 0);
-    for (int i = 0; i < 8; i++) {
-        uint32_t c = common[i & (step - 1)], q = nearest_even_lane(whole[i], shorten + c - field[i]);
-        uint32_t r = c >= 255 ? 255u << 23 : c << 23 | q << left;
-        dst[i] = (src[i] & 0x80000000u) | (c ? r : 0);
-    }
+static inline __attribute__((always_inline)) void words(const uint32_t *src, uint32_t *dst, const Shape *s, int kind) {
+    Parts p = parts_of(load_words(src), 23, 255);
+    U8 top = spread_max(p.field, kind);
+    U8 common = top + spread_or(carries_of(p, top, (uint32_t)(24 - s->length), (uint32_t)s->length), kind);
+    U8 r = assemble(p, top, common, s, 23, (uint32_t)(23 - s->length));
+    memcpy(dst, &r, sizeof r);
+}
+
+static void singles(const uint32_t *src, uint32_t *dst, const Shape *s, int kind) {
+    if (kind == PARITY) words(src, dst, s, PARITY);
+    else words(src, dst, s, ALL);
 }
 
 void block_op(Tile *t, const Op *op) {
@@ -111,15 +119,15 @@ void block_op(Tile *t, const Op *op) {
         const uint64_t *src = row_of(t, op->src[0][c]);
         uint64_t *dst = row_of(t, op->dst[c]);
         for (int m = 0; m < PES; m += 4) {
-            uint64_t words[4];
+            uint64_t block[4];
             if (op->p[0] == FORMAT_H && !s.extended) {
                 halves((const uint16_t *)(src + m), (uint16_t *)(dst + m), &s);
             } else if (BITS[op->p[0]] == 32) {
-                singles((const uint32_t *)(src + m), (uint32_t *)(dst + m), &s, op->p[0] == FORMAT_F ? 2 : 1);
+                singles((const uint32_t *)(src + m), (uint32_t *)(dst + m), &s, op->p[0] == FORMAT_F ? PARITY : ALL);
             } else {
-                memcpy(words, src + m, sizeof words);
-                mab(words, &s, BITS[op->p[0]]);
-                memcpy(dst + m, words, sizeof words);
+                memcpy(block, src + m, sizeof block);
+                mab(block, &s, BITS[op->p[0]]);
+                memcpy(dst + m, block, sizeof block);
             }
         }
     }

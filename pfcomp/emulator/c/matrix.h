@@ -1,0 +1,41 @@
+/* Decoded matrix registers and vectors, in memory order (isa.md 11, 18.5).
+
+   A "lane" is the position of an element or result in a MAB's part of a row in memory: PE by PE, least significant
+   element first. Results of half operations have 16 lanes: eight of LW0, then eight of LW1. */
+#ifndef PFCOMP_MATRIX_H
+#define PFCOMP_MATRIX_H
+
+#include "engine.h"
+#include "exact.h"
+
+typedef struct {
+    Format f;
+    int size, bits, ignored, low_bits, column_step;
+} Shape;
+
+extern const Shape SHAPES[4];
+
+/* One cycle of vector operands of a tile. */
+typedef struct {
+    float h[TILE_MABS * 16];
+    double w[TILE_MABS * 8], low[TILE_MABS * 8], sign[TILE_MABS * 8];
+    int32_t exponent[TILE_MABS];
+    uint32_t irregular[TILE_MABS];
+} Vectors;
+
+/* Element e of the four long words of a MAB in logical order (isa.md 11.3). */
+static inline uint64_t element_of(const uint64_t *words, int bits, int e) {
+    int per_word = 64 / bits;
+    uint64_t ones = bits == 64 ? ~0ull : (1ull << bits) - 1;
+    return (words[e / per_word] >> (64 - bits * (1 + e % per_word))) & ones;
+}
+
+/* Lane of result (or row) r. */
+static inline int result_lane(int format_is_half, int r) {
+    return format_is_half ? 8 * (r % 4 / 2) + 2 * (r / 4) + 1 - r % 2 : r ^ 1;
+}
+
+void decode_matrix(Tile *t, int32_t first_row, int format, Decoded *d);
+void decode_vectors(const uint64_t *row, int format, int negate, Vectors *v);
+
+#endif
