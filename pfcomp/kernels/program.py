@@ -64,11 +64,10 @@ class RegionEmitter:
         if any(needs_gathering(value) for value in stored):
             with self.context.builder.node("gather-index", op="Upload", source=""):
                 prepare_gathered(self.context.builder)
-        first = self.region.blocks[0]
-        self._phase(self.region.once, first)
+        self._phase(self.region.once, self.region.full)
         for block in self.region.blocks:
             self._phase(self.region.repeated, block)
-        self._phase(self.region.last, first)
+        self._phase(self.region.last, self.region.full)
 
     def _phase(self, nodes: Iterable[MNNode], block: Block) -> None:
         for turn in _turns(nodes, self.graph):
@@ -177,10 +176,11 @@ class Elementwise:
         value, table = self.inputs[name], self.maps[name]
         if table is None:
             return self._aligned(value, address)
-        start = self.block.part(value.shape, self.region.table)[0]
-        base = (value.address or 0) - start
+        base = (value.address or 0) - self._origin(value)
         return operands.vector(value.location, [base + int(a) for a in table[address : address + count]])
 
     def _aligned(self, value: MNValue, address: int) -> Operand:
-        start = self.block.part(value.shape, self.region.table)[0]
-        return operands.run(value.location, (value.address or 0) + address - start)
+        return operands.run(value.location, (value.address or 0) + address - self._origin(value))
+
+    def _origin(self, value: MNValue) -> int:
+        return self.region.origin(value.name.removesuffix(LOCAL), value.shape, self.block)

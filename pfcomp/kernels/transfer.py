@@ -80,7 +80,8 @@ class Transfer(ABC):
         recipe = self._recipe()
         self.l1bm, self.wide, self.l2bm = recipe.l1bm, recipe.wide, recipe.l2bm
         self.factor = self.l2bm.outer_words // self.l2bm.inner  # L2BM words per L1BM word
-        self.chunk_words = max(self.piece * self.per_address, L2BM_SIZE // (2 * share) // self.factor)
+        row = self.piece * self.per_address
+        self.chunk_words = row * max(1, L2BM_SIZE // (2 * share) // self.factor // row)
         self.chunk = (0, 0, 0)  # first and last L1BM word of the open chunk, and its L2BM address
 
     @abstractmethod

@@ -32,20 +32,23 @@ def axis_sizes(demand: Demand) -> tuple[int, ...]:
     return tuple(max(s[-1 - k] if k < len(s) else 1 for s in demand.shapes.values()) for k in range(rank))
 
 
-def choose_table(demand: Demand, planner: str) -> AxisTable:
-    """The axis table of a region. Raises UnsupportedError PF0406 for a forced layout that it cannot have."""
+def candidate_tables(demand: Demand, planner: str) -> list[AxisTable]:
+    """Axis tables for a region, best first; the planner takes the first with which it fits into LM.
+
+    Raises UnsupportedError PF0406 for a forced layout that the region cannot have.
+    """
     sizes = axis_sizes(demand)
     if demand.forced:
-        return _forced_table(demand, sizes)
+        return [_forced_table(demand, sizes)]
     canonical = spread_axes(sizes, (), spread_words=False)
     everywhere = spread_axes(sizes, OUTER_LEVELS, spread_words=True)
     if planner == "canonical":
-        return canonical if prod(sizes) <= SMALL else everywhere
+        return [canonical, everywhere] if prod(sizes) <= SMALL else [everywhere]
     candidates = [canonical]
     for count in range(1, len(OUTER_LEVELS) + 1):
         for levels in combinations(OUTER_LEVELS, count):
             candidates += [spread_axes(sizes, levels, spread_words=words) for words in (False, True)]
-    return min(candidates, key=lambda table: _steps(demand, table))
+    return sorted(candidates, key=lambda table: _steps(demand, table))
 
 
 def _steps(demand: Demand, table: AxisTable) -> int:

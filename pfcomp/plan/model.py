@@ -14,7 +14,8 @@ class Region:
     """Nodes that share an axis table and LM.
 
     `once` runs first, then `repeated` for every block, then `last`. Values that do not differ between blocks are
-    made in `once` and stored in `last`; with a single block everything is in `repeated`.
+    made in `once` and stored in `last`; with a single block everything is in `repeated`. The tensors `whole` do differ
+    but lie in LM entirely, loaded once or stored last, because their parts are no whole rows in DRAM.
     """
 
     table: AxisTable
@@ -22,6 +23,17 @@ class Region:
     once: tuple[MNNode, ...]
     repeated: tuple[MNNode, ...]
     last: tuple[MNNode, ...]
+    whole: tuple[str, ...] = ()
+
+    @property
+    def full(self) -> Block:
+        """The block that covers all the others."""
+        digits = zip(*(block.ranges for block in self.blocks), strict=True)
+        return Block(tuple((0, max(high for _, high in ranges)) for ranges in digits))
+
+    def origin(self, name: str, shape: tuple[int, ...], block: Block) -> int:
+        """The first address (long words per PE) of a tensor that its on-chip copy holds while `block` is computed."""
+        return 0 if name in self.whole else block.part(shape, self.table)[0]
 
     @property
     def nodes(self) -> tuple[MNNode, ...]:

@@ -18,7 +18,7 @@ from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.axes import layout_of
 from pfcomp.plan.components import Component, find_components
 from pfcomp.plan.fuse import fuse
-from pfcomp.plan.layouts import Demand, axis_sizes, choose_table
+from pfcomp.plan.layouts import Demand, axis_sizes, candidate_tables
 from pfcomp.plan.model import Region, Schedule
 from pfcomp.plan.region import LOCAL, PlannedRegion, RegionInput, plan_region
 from pfcomp.plan.source_graph import SourceGraph
@@ -110,15 +110,26 @@ class _Planner:
         stored = tuple(n for n in self.source.outputs if n in shapes and n not in self.source.inputs)
         here = {name: layout for name, layout in self.forced.items() if name in shapes}
         demand = Demand(shapes, loaded + stored, tuple(node.outputs[0] for node in component.nodes), here)
-        table = choose_table(demand, self.options.text("layout_planner"))
         nodes: tuple[MNNode, ...] = component.nodes
         if self.options.text("scheduler") != "always_from_dram":
             nodes = fuse(nodes, shapes, frozenset(stored))
-        budget = int(LM_SIZE * self.options.real("sram_budget"))
-        planned = plan_region(RegionInput(nodes, shapes, loaded, stored), table, axis_sizes(demand), budget)
+        planned = self._fit(RegionInput(nodes, shapes, loaded, stored), demand)
+        table = planned.region.table
         self.regions.append(planned.region)
         self.whole.update((n, _dram_value(n, shape, layout_of(shape, table))) for n, shape in shapes.items())
         self.local += self._local_values(planned)
+
+    def _fit(self, region: RegionInput, demand: Demand) -> PlannedRegion:
+        budget = int(LM_SIZE * self.options.real("sram_budget"))
+        for table in candidate_tables(demand, self.options.text("layout_planner")):
+            planned = plan_region(region, table, axis_sizes(demand), budget)
+            if planned is not None:
+                return planned
+        raise UnsupportedError(
+            "PF0404",
+            f"{', '.join(region.loaded + region.stored)} do not fit into local memory at once, not even in slices",
+            hint="split the function, or raise the option sram_budget",
+        )
 
     def _local_values(self, planned: PlannedRegion) -> Iterator[MNValue]:
         for name, at in planned.placements.items():
@@ -140,7 +151,7 @@ class _Planner:
         if name in self.whole:
             return self.whole[name]
         shape = self.source.tensors[name].shape
-        table = choose_table(Demand({name: shape}, (name,), (), {}), "lpz")
+        table = candidate_tables(Demand({name: shape}, (name,), (), {}), "lpz")[0]
         return _dram_value(name, shape, layout_of(shape, table))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan import address, location
@@ -50,30 +49,21 @@ class PlannedRegion:
     sizes: dict[str, int]
 
 
-def plan_region(source: RegionInput, table: AxisTable, sizes: tuple[int, ...], budget: int) -> PlannedRegion:
-    """Cut as coarsely as LM allows; raises UnsupportedError PF0404 where even the finest cut does not fit."""
-    for blocks in cuts(region_extents(sizes, table)):
-        if not _cuts_on_rows(source, table, blocks):
-            continue
-        planned = _try(source, table, blocks, budget)
-        if planned is not None:
-            return planned
-    names = ", ".join(source.loaded + source.stored)
-    raise UnsupportedError(
-        "PF0404",
-        f"the values {names} do not fit into local memory at once, not even in slices",
-        hint="split the function, or raise the option sram_budget",
-    )
+def plan_region(source: RegionInput, table: AxisTable, sizes: tuple[int, ...], budget: int) -> PlannedRegion | None:
+    """Cut as coarsely as LM allows; None where even the finest cut does not fit."""
+    attempts = (_try(source, table, blocks, budget) for blocks in cuts(region_extents(sizes, table)))
+    return next((planned for planned in attempts if planned is not None), None)
 
 
-def _cuts_on_rows(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> bool:
-    """True if every part of every value in DRAM begins at a multiple of 64 long words of its image."""
-    for name in dict.fromkeys(source.loaded + source.stored):
-        shape = source.shapes[name]
-        per_address = words_per_address(shape, table)
-        if any(block.part(shape, table)[0] * per_address % ROW for block in blocks):
-            return False
-    return True
+def _kept_whole(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> tuple[str, ...]:
+    """Tensors in DRAM with a part that does not begin at a multiple of 64 long words of the image."""
+    names = dict.fromkeys(source.loaded + source.stored)
+    return tuple(name for name in names if not _cut_on_rows(source.shapes[name], table, blocks))
+
+
+def _cut_on_rows(shape: tuple[int, ...], table: AxisTable, blocks: tuple[Block, ...]) -> bool:
+    per_address = words_per_address(shape, table)
+    return all(block.part(shape, table)[0] * per_address % ROW == 0 for block in blocks)
 
 
 def words_per_address(shape: tuple[int, ...], table: AxisTable) -> int:
@@ -85,7 +75,7 @@ def words_per_address(shape: tuple[int, ...], table: AxisTable) -> int:
 def _try(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], budget: int) -> PlannedRegion | None:
     region = _order(source, table, blocks)
     pinned = frozenset(name + LOCAL for name in source.stored if words_per_address(source.shapes[name], table) == 1)
-    sizes = _sizes(source, table, blocks, pinned)
+    sizes = _sizes(source, region, pinned)
     lifetimes = _lifetimes(region, sizes, source.shapes)
     wishes = location.choose(region.nodes, sizes, pinned)
     placements = address.place(lifetimes, wishes, budget)
@@ -95,15 +85,15 @@ def _try(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], budge
     return PlannedRegion(region, placements, sizes)
 
 
-def _sizes(
-    source: RegionInput, table: AxisTable, blocks: tuple[Block, ...], gathered: frozenset[str]
-) -> dict[str, int]:
+def _sizes(source: RegionInput, region: Region, gathered: frozenset[str]) -> dict[str, int]:
     """Long words per PE of every on-chip value, in order of first appearance."""
     names = dict.fromkeys(name + LOCAL for name in source.loaded)
     names.update(dict.fromkeys(name + LOCAL for node in source.nodes for name in node.outputs))
     sizes: dict[str, int] = {}
     for name in names:
-        parts = (block.part(source.shapes[name.removesuffix(LOCAL)], table) for block in blocks)
+        tensor = name.removesuffix(LOCAL)
+        held = (region.full,) if tensor in region.whole else region.blocks
+        parts = (block.part(source.shapes[tensor], region.table) for block in held)
         longest = max(high - low for low, high in parts)
         unit = GATHERED if name in gathered else VECTOR
         sizes[name] = -(-longest // unit) * unit
@@ -113,6 +103,7 @@ def _sizes(
 def _order(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> Region:
     """Downloads just before their first reader, small values first; uploads last."""
     fixed = {name for name, shape in source.shapes.items() if len(blocks) > 1 and not is_cut(shape, table, blocks)}
+    whole = _kept_whole(source, table, blocks)
     once: list[MNNode] = []
     repeated: list[MNNode] = []
     loaded: set[str] = set()
@@ -120,12 +111,14 @@ def _order(source: RegionInput, table: AxisTable, blocks: tuple[Block, ...]) -> 
         for name in node.inputs:
             if name in source.loaded and name not in loaded:
                 loaded.add(name)
-                (once if name in fixed else repeated).append(_move("Download", name, name, name + LOCAL))
+                (once if name in fixed or name in whole else repeated).append(
+                    _move("Download", name, name, name + LOCAL)
+                )
         (once if set(node.outputs) <= fixed else repeated).append(_localised(node, source.shapes))
     stores = [_move("Upload", name, name + LOCAL, name) for name in source.stored]
-    last = [s for s in stores if s.outputs[0] in fixed]
-    repeated += [s for s in stores if s.outputs[0] not in fixed]
-    return Region(table, blocks, tuple(once), tuple(repeated), tuple(last))
+    last = [s for s in stores if s.outputs[0] in fixed or s.outputs[0] in whole]
+    repeated += [s for s in stores if s not in last]
+    return Region(table, blocks, tuple(once), tuple(repeated), tuple(last), whole)
 
 
 def _small_first(nodes: tuple[MNNode, ...], shapes: Shapes) -> list[MNNode]:
@@ -173,6 +166,9 @@ def _lifetimes(region: Region, sizes: dict[str, int], shapes: Shapes) -> list[ad
     for name, birth in born.items():
         if birth < loop.start and dies[name] in loop:
             dies[name] = loop.stop - 1
+    for name in (tensor + LOCAL for tensor in region.whole):
+        born[name], dies[name] = min(born[name], loop.start), max(dies[name], loop.stop - 1)
+        replaced[name] = ()
     return [address.Lifetime(n, size, born[n], dies[n], replaced[n]) for n, size in sizes.items()]
 
 

@@ -119,6 +119,7 @@ def _region_json(region: Region) -> dict[str, Any]:
         "once": [_node_json(n) for n in region.once],
         "repeated": [_node_json(n) for n in region.repeated],
         "last": [_node_json(n) for n in region.last],
+        "whole": list(region.whole),
     }
 
 
@@ -128,4 +129,4 @@ def _region(data: dict[str, Any]) -> Region:
     )
     blocks = tuple(Block(tuple((int(low), int(high)) for low, high in ranges)) for ranges in data["blocks"])
     once, repeated, last = (tuple(map(_node, data[key])) for key in ("once", "repeated", "last"))
-    return Region(table, blocks, once, repeated, last)
+    return Region(table, blocks, once, repeated, last, tuple(map(str, data["whole"])))
