@@ -47,6 +47,7 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         self.fake_mode = fake_mode
         self.originals: dict[str, Tensor] = {}
         self.leaves: dict[int, Tensor] = {}
+        self._without_gradient: list[Tensor] = []
         self.random = Randomness()
         self._name_of = name_of
         self._inputs = {storage_of(tensor): name for name, tensor in inputs.items()}
@@ -89,6 +90,8 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         name, original = self._identify(tensor)
         if name is None:
             return tensor
+        if name not in self._twins and not original.requires_grad:
+            self._without_gradient.append(original)
         twin = self.twin(name, original)
         if tensor is original:
             return twin
@@ -96,6 +99,12 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         if geometry == (original.size(), original.stride(), original.storage_offset()):
             return twin
         return torch.as_strided(twin, *geometry)
+
+    def forget_history(self) -> None:
+        """Take the trace off states without gradients: writing a result into one made it part of the autograd graph."""
+        for tensor in self._without_gradient:
+            if tensor.requires_grad:
+                tensor.detach_()
 
     def state_name(self, tensor: Tensor) -> str | None:
         """Name of a state, None for any other tensor."""

@@ -152,6 +152,7 @@ def _kept_gradients(recorder: Substitution, states: Mapping[str, Tensor]) -> Ite
     try:
         yield
     finally:
+        recorder.forget_history()
         for tensor in recorder.leaves.values():
             if id(tensor) not in kept and tensor.grad is not None:
                 tensor.grad = None

@@ -15,7 +15,8 @@ _log_softmax _log_softmax_backward_data _softmax _softmax_backward_data _to_copy
 addmm arange arange.start argmax binary_cross_entropy_with_logits bitwise_and.Tensor bitwise_not bmm cat clamp clone
 constant_pad_nd convolution convolution_backward cos cumsum div.Scalar div.Tensor div.Tensor_mode embedding
 embedding_dense_backward empty.memory_format eq.Scalar eq.Tensor exp expand full gelu gelu_backward index.Tensor
-le.Tensor lerp.Scalar lt.Tensor masked_fill.Scalar max.dim max_pool2d_with_indices max_pool2d_with_indices_backward mean.dim mm
+le.Tensor lerp.Scalar lt.Tensor masked_fill.Scalar max.dim max_pool2d_with_indices
+max_pool2d_with_indices_backward mean.dim mm
 mse_loss mse_loss_backward mul.Scalar mul.Tensor native_batch_norm native_batch_norm_backward native_group_norm
 native_group_norm_backward native_layer_norm native_layer_norm_backward neg new_ones nll_loss_backward nll_loss_forward
 ones_like permute pow.Scalar pow.Tensor_Scalar randn.generator relu repeat rsqrt scalar_tensor scatter.src select.int
