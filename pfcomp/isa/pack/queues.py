@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import insort
 from heapq import heappop, heappush
 
+from pfcomp.isa.effects_hazards import Issue
 from pfcomp.isa.model import Unit
 
 from .nodes import Lane, Node
 
+LM_READS = (int(Issue.LM0_READ), int(Issue.LM1_READ))
 Entry = tuple[int, int, Node]
 """Key, order of arrival, node: unique before the node is reached."""
 
@@ -28,6 +30,8 @@ class Queues:
         self._waiting: dict[Unit, int] = {}
         self._arrivals = 0
         self.grew = False
+        self.readers = [0, 0]
+        """Ready nodes that read LM0 and LM1."""
 
     def add(self, node: Node, now: int) -> None:
         """A node has no missing predecessors any more."""
@@ -51,6 +55,7 @@ class Queues:
             insort(self.lanes.setdefault(node.lane, []), (node.key, self._arrivals, node))
             self._arrivals += 1
             self.grew = True
+            self._count(node, 1)
 
     def advance(self, now: int, limit: int) -> None:
         """Let in what the window and the step `now` allow."""
@@ -62,8 +67,13 @@ class Queues:
 
     def remove(self, lane: Lane, at: int) -> None:
         """Take the entry `at` of a lane out."""
-        del self.lanes[lane][at]
+        self._count(self.lanes[lane].pop(at)[2], -1)
         self._waiting[lane[0]] -= 1
+
+    def _count(self, node: Node, change: int) -> None:
+        for memory, bit in enumerate(LM_READS):
+            if node.classes & bit:
+                self.readers[memory] += change
 
     def discard(self, node: Node) -> None:
         """Take a ready node out."""
@@ -79,7 +89,3 @@ class Queues:
     def waiting(self, unit: Unit) -> int:
         """Nodes of a unit that are ready or will be as soon as their step comes."""
         return self._waiting.get(unit, 0)
-
-    def next_step(self) -> int | None:
-        """The step at which the next future node becomes ready."""
-        return self._future[0][0] if self._future else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 
+from pfcomp.isa.effects_hazards import Issue
 from pfcomp.isa.model import Operand, Place
 
 from .copies import CopyPlan, copy_needs, plan_copy, split_copy
@@ -12,11 +13,21 @@ from .needs import ALL_UNITS, UNIT_BITS, Needs
 from .nodes import NOT_PLACED, Lane, Node
 from .queues import Entry, Queues
 from .rows import Flight, Row
+from .stats import COMPUTING
 from .storage import Choice, Storage, operand_of
 from .transfers import Transfers, place_final_waits
 
 TRIES = 24
 """Ready nodes of a lane that are tried in a step, unless the step would stay empty."""
+
+PATIENCE = 24
+"""Steps that a ready LM write waits while others could read that LM."""
+
+LM_CLASSES = (
+    (int(Issue.LM0_WRITE), int(Issue.LM0_READ)),
+    (int(Issue.LM1_WRITE), int(Issue.LM1_READ)),
+)
+LM_WRITES = int(Issue.LM0_WRITE | Issue.LM1_WRITE)
 
 LONGEST_PAUSE = 400
 """Steps without progress after which registers must be the reason: no hazard is that long."""
@@ -48,6 +59,7 @@ class Scheduler:
         self._oldest = 0
         self._left = len([n for n in graph.nodes if n.micro is not None or n.move is not None])
         self._blocked: dict[Lane, list[Entry]] = {}  # key, order, node
+        self._patient = True
         self._before = NOT_PLACED  # last non-empty row before the current one
         self.time = 0
         self._advance_window()
@@ -80,8 +92,10 @@ class Scheduler:
         if moved:
             self._issue(row)
         self.queues.advance(time, self._limit())
+        self._patient = not self._scarce()
         self._fill(row, TRIES)
         if not row.ops:
+            self._patient = False
             self._fill(row, 1 << 30)
         if not row.ops and not moved and self.transfers.due(time):
             self._issue(row)
@@ -111,8 +125,11 @@ class Scheduler:
         """First order that is out of the window."""
         if self._oldest == len(self._operations):
             return 1 << 62
-        scarce = min(r.words for r in self.storage.registers) < SCARCE_WORDS
-        return self._operations[self._oldest].order + (min(NARROW, self._window) if scarce else self._window)
+        window = min(NARROW, self._window) if self._scarce() else self._window
+        return self._operations[self._oldest].order + window
+
+    def _scarce(self) -> bool:
+        return min(r.words for r in self.storage.registers) < SCARCE_WORDS
 
     # placing
 
@@ -167,6 +184,8 @@ class Scheduler:
     def _try(self, node: Node, row: Row) -> bool:
         """Place a ready node in the current row if it fits, with its follower or a copy it needs."""
         time = self.time
+        if self._patient and node.classes & LM_WRITES and self._put_off(node, row):
+            return False
         choice = self._fitting(node, row, time, self._before)
         if choice is None:
             return False
@@ -182,6 +201,15 @@ class Scheduler:
         if follower is not None:
             self._place(follower, (), self.row(time + 1), time + 1)
         return True
+
+    def _put_off(self, node: Node, row: Row) -> bool:
+        """True for a recent LM write while others could read: writes are best done in bursts (H3)."""
+        if node.lane is None or node.lane[0] not in COMPUTING or self.time - node.earliest >= PATIENCE:
+            return False
+        for memory, (write, read) in enumerate(LM_CLASSES):
+            if node.classes & write and not node.classes & read:
+                return self.queues.readers[memory] > 0 and not row.forbid & read
+        return False
 
     def _fitting(self, node: Node, row: Row, time: int, before: int) -> Choice | None:
         """How the node reads its values at step `time`, None if it does not fit there."""
