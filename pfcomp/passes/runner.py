@@ -14,12 +14,17 @@ from pfcomp.passes import (
     fold_constants,
     infer_shapes,
     lift_constants,
+    lower_ops,
     merge_equal,
+    name_nodes,
 )
 from pfcomp.passes.base import Pass
 
 STANDARD: tuple[Pass, ...] = (
     lift_constants.PASS,
+    name_nodes.PASS,
+    infer_shapes.PASS,
+    lower_ops.PASS,
     infer_shapes.PASS,
     fold_constants.PASS,
     drop_identity.PASS,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import onnx.version_converter
 import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
@@ -68,6 +69,17 @@ def check_proto(proto: Any, where: str = "") -> None:
     except onnx.checker.ValidationError as error:
         text = " ".join(str(error).split())
         raise SourceError("PF0315", f"not a valid ONNX model: {text}", where=where) from error
+
+
+def to_opset(proto: Any, wanted: int) -> Any:
+    """The model in an older or newer operator set; itself where it has it already or cannot be converted."""
+    versions = [entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")]
+    if versions == [wanted]:
+        return proto
+    try:
+        return onnx.version_converter.convert_version(proto, wanted)
+    except (RuntimeError, ValueError):
+        return proto
 
 
 def to_ir(proto: Any, where: str = "") -> ir.Model:

@@ -42,8 +42,9 @@ def _source_model(directory: Path) -> ir.Model:
         from pfcomp.frontend import export, load
 
         return export(load(directory / CAPTURED))
-    from pfcomp.pfvm.models import check_proto, read_proto, to_ir
+    from pfcomp.passes.core_ops import OPSET
+    from pfcomp.pfvm.models import check_proto, read_proto, to_ir, to_opset
 
     proto = read_proto(directory / SOURCE_MODEL)
     check_proto(proto, SOURCE_MODEL)
-    return to_ir(proto, SOURCE_MODEL)
+    return to_ir(to_opset(proto, OPSET), SOURCE_MODEL)

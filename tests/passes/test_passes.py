@@ -14,6 +14,7 @@ from pfcomp.passes import (
     infer_shapes,
     lift_constants,
     merge_equal,
+    name_nodes,
 )
 from pfcomp.passes.base import Pass
 from pfcomp.passes.runner import apply, optimise
@@ -181,3 +182,12 @@ def test_unsupported_nodes_are_listed_together():
     assert [str(item) for item in found] == ["Erf x2 (n1, n2, at m.py:1, m.py:2)", "Tanh x1 (n3, at m.py:3)"]
     reasons = unsupported(model, lambda node: "no table" if node.op_type == "Tanh" else None)
     assert [str(item) for item in reasons] == ["Tanh x1 (n3, at m.py:3): no table"]
+
+
+def test_nodes_get_names_of_their_own():
+    model = build("f (float[2,3] x) => (float[2,3] y) { a = Neg(x) b = Neg(a) y = Neg(b) }")
+    for node in list(model.graph)[:2]:
+        node.name = "same"
+    assert apply(model, [name_nodes.PASS], verify=True) == 3
+    assert [node.name for node in model.graph] == ["a", "b", "y"]
+    assert apply(model, [name_nodes.PASS], verify=True) == 0
