@@ -1,0 +1,1 @@
+"""MNGraph, the compiler's own graph."""

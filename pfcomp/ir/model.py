@@ -75,6 +75,7 @@ class MNNode:
 class MNGraph:
     """Nodes in execution order.
 
+    `states` are tensors that stay on the device between calls; the output `<state>:out` is a state's next value.
     `constants` names the DRAM values whose contents are part of the app; `immediates` maps one-element constants to
     the bit pattern of their single-precision value: they live in the instruction stream.
     """
@@ -85,3 +86,4 @@ class MNGraph:
     outputs: tuple[str, ...]
     constants: tuple[str, ...] = ()
     immediates: tuple[tuple[str, int], ...] = ()
+    states: tuple[str, ...] = ()

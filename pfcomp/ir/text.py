@@ -10,6 +10,7 @@ def graph_text(graph: MNGraph) -> str:
     """The whole graph; ends with a newline."""
     lines = ["inputs:", *(f"  {_value_line(graph.values[n])}" for n in graph.inputs)]
     lines += ["outputs:", *(f"  {_value_line(graph.values[n])}" for n in graph.outputs)]
+    lines += ["states:", *(f"  {_value_line(graph.values[n])}" for n in graph.states)]
     lines += ["constants:", *(f"  {_value_line(graph.values[n])}" for n in graph.constants)]
     lines += ["immediates:", *(f"  {name} = 0x{bits:08x}" for name, bits in graph.immediates)]
     lines += ["nodes:"]

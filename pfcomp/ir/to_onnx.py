@@ -29,10 +29,11 @@ ELEMENT_TYPES = {
 def stripped_model(graph: MNGraph) -> onnx.ModelProto:
     """The graph as a model: constants and immediates appear as inputs without contents."""
     nodes = [proto for node in graph.nodes for proto in _protos(node)]
-    inputs = [_info(graph.values[n]) for n in (*graph.inputs, *graph.constants)]
+    given = (*graph.inputs, *graph.states, *graph.constants)
+    inputs = [_info(graph.values[n]) for n in given]
     inputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name, _ in graph.immediates]
     outputs = [_info(graph.values[n]) for n in graph.outputs]
-    local = [_info(v) for name, v in graph.values.items() if name not in (*graph.inputs, *graph.outputs)]
+    local = [_info(v) for name, v in graph.values.items() if name not in (*given, *graph.outputs)]
     body = helper.make_graph(nodes, "MNGraph", inputs, outputs, value_info=local)
     imports = [helper.make_opsetid("", OPSET), helper.make_opsetid(DOMAIN, 1)]
     return helper.make_model(body, opset_imports=imports, ir_version=IR_VERSION, producer_name="pfcomp")

@@ -1,4 +1,4 @@
-"""DRAM addresses of an app as it is linked: inputs, then outputs, then constants, in long words per group.
+"""DRAM addresses of an app as it is linked: inputs, outputs, states, constants, in long words per group.
 
 The runtime moves every value elsewhere by relocation; the order and the reservations stay the same rules.
 """
@@ -22,11 +22,13 @@ def reserved(size: int, *, written: bool) -> int:
     return -(-size // STORE) * STORE if written else -(-size // UNIT) * UNIT
 
 
-def assign(read: Iterable[MNValue], written: Iterable[MNValue], constants: Iterable[MNValue]) -> list[MNValue]:
+def assign(
+    read: Iterable[MNValue], written: Iterable[MNValue], states: Iterable[MNValue], constants: Iterable[MNValue]
+) -> list[MNValue]:
     """The values with addresses, in the order given; large values begin on a multiple of 64."""
     placed: list[MNValue] = []
     address = 0
-    for group, is_written in ((read, False), (written, True), (constants, False)):
+    for group, is_written in ((read, False), (written, True), (states, True), (constants, False)):
         for value in group:
             if value.size >= STORE:
                 address = -(-address // STORE) * STORE

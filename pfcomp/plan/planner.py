@@ -106,8 +106,9 @@ class _Planner:
 
     def add(self, component: Component) -> None:
         shapes = {name: self.source.tensors[name].shape for name in component.tensors}
-        loaded = tuple(n for n in shapes if n in self.source.inputs or n in self.roles.constants)
-        stored = tuple(n for n in self.source.outputs if n in shapes and n not in self.source.inputs)
+        given = self.source.inputs + self.source.states
+        loaded = tuple(n for n in shapes if n in given or n in self.roles.constants)
+        stored = tuple(n for n in self.source.outputs if n in shapes and n not in given)
         here = {name: layout for name, layout in self.forced.items() if name in shapes}
         demand = Demand(shapes, loaded + stored, tuple(node.outputs[0] for node in component.nodes), here)
         nodes: tuple[MNNode, ...] = component.nodes
@@ -140,11 +141,14 @@ class _Planner:
     def graph(self) -> MNGraph:
         """Give DRAM addresses to inputs, outputs and constants and collect everything."""
         source, roles = self.source, self.roles
-        placed = dram.assign(*(map(self._value, names) for names in (source.inputs, source.outputs, roles.constants)))
+        groups = (source.inputs, source.outputs, source.states, roles.constants)
+        placed = dram.assign(*(map(self._value, names) for names in groups))
         values = {v.name: v for v in (*placed, *self.local)}
         nodes = tuple(node for region in self.regions for node in region.nodes)
         immediates = tuple(roles.immediates.items())
-        return MNGraph(values, nodes, source.inputs, source.outputs, roles.constants, immediates)
+        return MNGraph(
+            values, nodes, source.inputs, source.outputs, roles.constants, immediates=immediates, states=source.states
+        )
 
     def _value(self, name: str) -> MNValue:
         """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""

@@ -31,11 +31,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class SourceGraph:
-    """Tensors by name, nodes in topological order, graph inputs and outputs in order, contents of constants."""
+    """Tensors by name, nodes in topological order, graph inputs and outputs in order, contents of constants.
+
+    `states` are the model's inputs with a first value: tensors that stay on the device between calls. The output
+    `<state>:out` is a state's next value.
+    """
 
     tensors: dict[str, Tensor]
     nodes: tuple[MNNode, ...]
     inputs: tuple[str, ...]
+    states: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: dict[str, NDArray[np.float32]]
 
@@ -60,14 +65,16 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     offenders = find_offenders(nodes, tensors)
     if offenders:
         raise UnsupportedError("PF0401", describe(offenders), hint="supported: " + " ".join(ELEMENTWISE))
-    inputs = tuple(v.name for v in graph.inputs)
+    names = tuple(v.name for v in graph.inputs)
+    states = tuple(name for name in names if name in graph.initializers)
+    inputs = tuple(name for name in names if name not in states)
     constants = {
         name: np.asarray(value.const_value.numpy(), dtype=np.float32)
         for name, value in graph.initializers.items()
-        if name not in inputs
+        if name not in states
     }
     _refuse_nan(constants)
-    return SourceGraph(tensors, nodes, inputs, outputs, constants)
+    return SourceGraph(tensors, nodes, inputs, states, outputs, constants)
 
 
 def _live(nodes: tuple[MNNode, ...], outputs: tuple[str, ...]) -> tuple[MNNode, ...]:

@@ -23,6 +23,7 @@ def to_json(schedule: Schedule) -> dict[str, Any]:
         "values": [_value_json(v) for v in graph.values.values()],
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),
+        "states": list(graph.states),
         "constants": list(graph.constants),
         "immediates": [list(pair) for pair in graph.immediates],
         "regions": [_region_json(r) for r in schedule.regions],
@@ -42,6 +43,7 @@ def from_json(data: Any, where: str) -> Schedule:
             nodes=tuple(node for region in regions for node in region.nodes),
             inputs=tuple(data["inputs"]),
             outputs=tuple(data["outputs"]),
+            states=tuple(data["states"]),
             constants=tuple(data["constants"]),
             immediates=tuple((str(name), int(bits)) for name, bits in data["immediates"]),
         )

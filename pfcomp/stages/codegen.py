@@ -44,7 +44,7 @@ def _app(built: Built, directory: Path, options: Options) -> GPFNApp:
     return GPFNApp(
         inputs=tuple(_info(graph.values[n]) for n in graph.inputs),
         outputs=tuple(_info(graph.values[n], dirty=True) for n in graph.outputs),
-        state=(),
+        state=tuple(_info(graph.values[n]) for n in graph.states),
         constants=tuple(_constant(graph.values[n], contents[n]) for n in graph.constants),
         program=built.packed.program,
         relocations=tuple(_relocations(built)),
