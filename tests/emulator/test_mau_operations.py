@@ -8,7 +8,7 @@ from pfcomp.emulator.formats import DOUBLE, HALF, SINGLE
 from pfcomp.emulator.reference import mau
 from tests.emulator.chip import AVAILABLE, GRF0, LM0, LM1, elements, fetch, fill, random_words, run
 
-CHECKED = 700
+CHECKED = 400
 FORMATS = {"d": DOUBLE, "f": SINGLE, "h": HALF}
 ADDEND = {"d": DOUBLE, "f": SINGLE, "h": SINGLE}
 NARROW = {"d": SINGLE, "f": HALF, "h": HALF}

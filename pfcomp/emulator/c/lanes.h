@@ -44,10 +44,16 @@ static inline uint32_t double_to_half(uint64_t bits) {
     return value < 0x200 ? 0 : (uint32_t)value | ((uint32_t)(bits >> 48) & 0x8000u);
 }
 
+/* What p + z rounded to s leaves, exactly (two-sum). */
+static inline double sum_error(double p, double z, double s) {
+    double part = s - p;
+    return (p - (s - part)) + (z - part);
+}
+
 /* p + z in binary64, moved one unit towards the exact sum if it is not exact: for sums that lie half way between two
    shorter numbers. */
 static inline double sum_off_ties(double p, double z) {
-    double s = p + z, part = s - p, error = (p - (s - part)) + (z - part);
+    double s = p + z, error = sum_error(p, z, s);
     if (error == 0) return s;
     uint64_t bits = double_bits(s);
     return as_double((error > 0) == (s > 0) ? bits + 1 : bits - 1);

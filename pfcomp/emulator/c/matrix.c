@@ -87,9 +87,11 @@ static uint32_t finish_half(const double *restrict sums, int count, Work *w) {
     const uint32_t *restrict addend = w->addend;
     const int32_t *restrict exponent = w->exponent;
     for (int i = 0; i < count; i++) {
-        double s = sums[i] * as_double((uint64_t)(exponent[i] + 1023) << 52) + (double)as_float(clean(addend[i]));
+        double p = sums[i] * as_double((uint64_t)(exponent[i] + 1023) << 52), c = (double)as_float(clean(addend[i]));
+        double s = p + c;
         uint64_t bits = double_bits(s);
-        flags[i] |= ((bits & ((1ull << 43) - 1)) == 1ull << 42) | (mask_if(((bits >> 52) & 0x7ff) == 0x7ff) & EXACT);
+        uint32_t tie = ((bits & ((1ull << 43) - 1)) == 1ull << 42) & (sum_error(p, c, s) != 0);
+        flags[i] |= tie | (mask_if(((bits >> 52) & 0x7ff) == 0x7ff) & EXACT);
         any |= flags[i];
         out[i] = double_to_half(bits);
     }
@@ -188,6 +190,30 @@ static void store(Tile *t, const Op *op, int c, const Work *w) {
     }
 }
 
+/* One double output: four approximate products at one exponent fit 128 bits; anything irregular goes the long way. */
+static uint64_t double_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format out) {
+    const uint64_t *row = row_of(t, op->p[0] + r) + 4 * m, *vector = row_of(t, op->src[0][c]) + 4 * m;
+    int top_a = 0, top_b = 0;
+    for (int j = 0; j < 4; j++) {
+        int a = field_of(row[j], DOUBLE), b = field_of(vector[j], DOUBLE);
+        if (fraction_of(row[j], DOUBLE) && a > top_a) top_a = a;
+        if (fraction_of(vector[j], DOUBLE) && b > top_b) top_b = b;
+    }
+    u128 plus = 0, minus = 0;
+    for (int j = 0; j < 4; j++) {
+        int a = field_of(row[j], DOUBLE), b = field_of(vector[j], DOUBLE);
+        uint64_t ma = a ? fraction_of(row[j], DOUBLE) : 0, mb = b ? fraction_of(vector[j], DOUBLE) : 0;
+        if ((ma && a != top_a) || (mb && b != top_b) || a == 2047 || b == 2047)
+            return exact_output(t, op, c, m, r, addend, DOUBLE, out);
+        u128 product = approximate(ma, mb, 16);
+        if ((row[j] ^ vector[j]) >> 63) minus += product;
+        else plus += product;
+    }
+    int negative = (minus > plus) ^ (op->p[2] & 1), power = top_a + top_b - 2 * (bias_of(DOUBLE) + DOUBLE.mantissa - 1);
+    Exact sum = {minus > plus ? minus - plus : plus - minus, power, negative, 0};
+    return exact_round(exact_add(sum, exact_value(addend, DOUBLE)), out);
+}
+
 static void double_op(Tile *t, const Op *op) {
     Format out = op->p[3] ? SINGLE : DOUBLE;
     uint64_t flip = op->p[2] & 2 ? 1ull << 63 : 0;
@@ -199,7 +225,7 @@ static void double_op(Tile *t, const Op *op) {
             for (int i = 0; i < 4; i++) {
                 int computes = op->p[4] == 0 || (i > 1) == (op->p[4] == 2);
                 uint64_t addend = y ? y[4 * m + i] ^ flip : 0;
-                r[i] = computes ? exact_output(t, op, c, m, i, addend, DOUBLE, out) : exact_round(exact_value(addend, DOUBLE), out);
+                r[i] = computes ? double_output(t, op, c, m, i, addend, out) : exact_round(exact_value(addend, DOUBLE), out);
             }
             for (int i = 0; i < 4; i++) dst[4 * m + i] = op->p[3] ? r[i] << 32 : r[i];
         }

@@ -39,9 +39,9 @@ static uint32_t sum_to_half(Work *w, int lanes) {
     const double *restrict p = w->p;
     const uint32_t *restrict z = w->z;
     for (int i = 0; i < lanes; i++) {
-        double s = p[i] + (double)as_float(clean(z[i]));
+        double c = (double)as_float(clean(z[i])), s = p[i] + c;
         uint64_t bits = double_bits(s);
-        uint32_t tie = (bits & ((1ull << 43) - 1)) == 1ull << 42;
+        uint32_t tie = ((bits & ((1ull << 43) - 1)) == 1ull << 42) & (sum_error(p[i], c, s) != 0);
         flags[i] = tie | (mask_if(((bits >> 52) & 0x7ff) == 0x7ff) & EXACT);
         any |= flags[i];
         out[i] = double_to_half(bits);
