@@ -46,7 +46,7 @@ def place(
     """
     placed: dict[str, tuple[Lifetime, Placement]] = {}
     inherited: set[str] = set()
-    for life in sorted(lifetimes, key=lambda v: (v.birth, -v.size, v.name)):
+    for life in sorted(lifetimes, key=lambda v: v.birth):  # stable: operands stay before results
         old = next((n for n in life.predecessors if n not in inherited and _fits(placed[n], life, wishes)), None)
         if old is not None:
             inherited.add(old)
@@ -84,7 +84,12 @@ def _first_gap(taken: list[tuple[int, int]], size: int, budget: int) -> int | No
 
 
 def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], budget: int = LM_SIZE) -> None:
-    """Check by brute force, long word by long word, that no two living values share a place; InternalError PF0405."""
+    """Check by brute force, long word by long word, that no two living values share a place; InternalError PF0405.
+
+    A value and those that it replaces, directly or one after the other, may share theirs.
+    """
+    lifetimes = tuple(lifetimes)
+    lines = _lines(lifetimes, placements)
     owner: dict[tuple[Location, int], list[Lifetime]] = {}
     for life in lifetimes:
         at = placements[life.name]
@@ -92,14 +97,23 @@ def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], b
             raise InternalError("PF0405", f"{life.name} at {at.location}[{at.address}] does not lie inside the memory")
         for word in range(at.address, at.address + life.size):
             others = owner.setdefault((at.location, word), [])
-            clash = next((o for o in others if _meet(o, life) and not _replaces(o, life, placements)), None)
+            clash = next((o for o in others if _meet(o, life) and not _same_line(o, life, lines)), None)
             if clash is not None:
                 raise InternalError("PF0405", f"{life.name} and {clash.name} share {at.location}[{word}]")
             others.append(life)
 
 
-def _replaces(a: Lifetime, b: Lifetime, placements: Mapping[str, Placement]) -> bool:
-    """True if one is written, vector by vector, exactly where the other is read for the last time."""
-    old, new = (a, b) if a.death == b.birth else (b, a)
-    inherits = old.name in new.predecessors and old.death == new.birth and old.size == new.size
-    return inherits and placements[old.name] == placements[new.name]
+def _lines(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement]) -> dict[str, frozenset[str]]:
+    """For every value those that it replaces, directly or through others, at the very same place."""
+    known = {life.name: life for life in lifetimes}
+
+    def line(life: Lifetime) -> frozenset[str]:
+        here = placements[life.name]
+        direct = [known[n] for n in life.predecessors if placements[n] == here and known[n].size == life.size]
+        return frozenset(old.name for old in direct if old.death == life.birth).union(*map(line, direct))
+
+    return {life.name: line(life) for life in known.values()}
+
+
+def _same_line(a: Lifetime, b: Lifetime, lines: Mapping[str, frozenset[str]]) -> bool:
+    return a.name in lines[b.name] or b.name in lines[a.name]

@@ -11,6 +11,7 @@ from pfcomp.plan import address, location
 from pfcomp.plan.axes import AxisTable, layout_of
 from pfcomp.plan.blocks import Block, cuts, is_cut, region_extents
 from pfcomp.plan.model import Region
+from pfcomp.plan.turns import Turn, turns
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -150,36 +151,51 @@ def _localised(node: MNNode, shapes: Shapes) -> MNNode:
 
 
 def _lifetimes(region: Region, sizes: dict[str, int], shapes: Shapes) -> list[address.Lifetime]:
-    """Positions count nodes; what is made once and read by repeated nodes lives until the last block is done."""
-    loop = range(len(region.once), len(region.once) + len(region.repeated))
+    """Positions count turns; what is made once and read by repeated nodes lives until the last block is done."""
+    phases = [turns(nodes, lambda n: _shape_of(n, shapes)) for nodes in (region.once, region.repeated, region.last)]
+    order = [turn for phase in phases for turn in phase]
+    loop = range(len(phases[0]), len(phases[0]) + len(phases[1]))
     born: dict[str, int] = {}
     dies: dict[str, int] = {}
-    replaced: dict[str, tuple[str, ...]] = {}
-    for position, node in enumerate(region.nodes):
-        for name in node.outputs:
-            if name in sizes:
-                born[name] = position
-                replaced[name] = _replaceable(node, name, shapes)
-        for name in (*node.inputs, *node.outputs):
-            if name in sizes:
-                dies[name] = position
+    for position, turn in enumerate(order):
+        for name in (name for node in turn for name in (*node.outputs, *node.inputs) if name in sizes):
+            born.setdefault(name, position)
+            dies[name] = position
     for name, birth in born.items():
         if birth < loop.start and dies[name] in loop:
             dies[name] = loop.stop - 1
-    for name in (tensor + LOCAL for tensor in region.whole):
+    whole = {tensor + LOCAL for tensor in region.whole}
+    for name in whole:
         born[name], dies[name] = min(born[name], loop.start), max(dies[name], loop.stop - 1)
-        replaced[name] = ()
-    return [address.Lifetime(n, size, born[n], dies[n], replaced[n]) for n, size in sizes.items()]
+    replaced = _replaced(order, whole, shapes)
+    return [address.Lifetime(n, size, born[n], dies[n], replaced.get(n, ())) for n, size in sizes.items()]
+
+
+def _shape_of(node: MNNode, shapes: Shapes) -> tuple[int, ...]:
+    return shapes[node.outputs[0].removesuffix(LOCAL)]
+
+
+def _replaced(order: list[Turn], whole: set[str], shapes: Shapes) -> dict[str, tuple[str, ...]]:
+    """Operands whose place a result may take: those that no later node reads."""
+    nodes = [node for turn in order for node in turn]
+    last = {name: position for position, node in enumerate(nodes) for name in node.inputs}
+    result: dict[str, tuple[str, ...]] = {}
+    for position, node in enumerate(nodes):
+        for name in set(node.outputs) - whole:
+            dying = (n for n in _replaceable(node, name, shapes) if n not in whole and last[n] == position)
+            result[name] = tuple(dying)
+    return result
 
 
 def _replaceable(node: MNNode, result: str, shapes: Shapes) -> tuple[str, ...]:
     """Operands of the result's shape that the node does not read any more once it has written the result's vector."""
+    if node.op in ("Download", "Upload"):
+        return ()
     steps = node.body or (node,)
-    written = next((i for i, step in enumerate(steps) if result.removesuffix(LOCAL) in _plain(step.outputs)), -1)
+    written = next(i for i, step in enumerate(steps) if result.removesuffix(LOCAL) in _plain(step.outputs))
     late = {name for step in steps[written + 1 :] for name in _plain(step.inputs)}
-    shape = shapes[result.removesuffix(LOCAL)]
-    candidates = (name for name in node.inputs if name.endswith(LOCAL) and node.op != "Download")
-    return tuple(n for n in candidates if shapes[n.removesuffix(LOCAL)] == shape and n.removesuffix(LOCAL) not in late)
+    operands = ((n, n.removesuffix(LOCAL)) for n in node.inputs if n.endswith(LOCAL))
+    return tuple(n for n, tensor in operands if shapes[tensor] == _shape_of(node, shapes) and tensor not in late)
 
 
 def _plain(names: tuple[str, ...]) -> set[str]:

@@ -72,3 +72,23 @@ def test_values_larger_than_local_memory_are_cut(tmp_path: Path) -> None:
     ops = [Op("Add", ("x", "y"), "a"), Op("Max", ("a", "row"), "b"), Op("Neg", ("row",), "c")]
     app_options = {"sram_budget": 0.01}
     check(tmp_path, ops, inputs, ["b", "c"], {}, **app_options)
+
+
+@pytest.mark.parametrize("scheduler", ["always_from_dram", "reuse_consecutive"])
+def test_a_load_spares_what_its_turn_still_reads(tmp_path: Path, scheduler: str) -> None:
+    """The column is read for the last time by a product that takes turns with the load of the next operand."""
+    rng = np.random.default_rng(4)
+    shapes = {"x": (13, 10, 36, 34), "column": (13, 10, 1, 34), "y": (13, 10, 36, 34)}
+    inputs = {name: arrays(rng, shape) for name, shape in shapes.items()}
+    ops = [Op("Mul", ("x", "column"), "p"), Op("Sub", ("p", "y"), "d"), Op("Max", ("d", "p"), "m")]
+    check(tmp_path, ops, inputs, ["d", "m"], {}, layout_planner="canonical", scheduler=scheduler)
+
+
+def test_packing_reaches_the_bound_of_the_transfers(tmp_path: Path) -> None:
+    """A large sum is limited by L2BM; steps without work only remain where the direction of transfers turns."""
+    shape = (1024, 1024)
+    app = compile_model(tmp_path, model([Op("Add", ("x", "y"), "out")], {"x": shape, "y": shape}, ["out"], {}))
+    figures = dict(app.statistics)
+    assert figures["steps"] <= 1.05 * figures["bound"]
+    assert figures["ops_mau-calc"] == 32
+    assert "ops_alu" not in figures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -26,9 +26,7 @@ from pfcomp.plan.axes import address_extents, address_strides
 from pfcomp.plan.blocks import Block
 from pfcomp.plan.model import Region, Schedule
 from pfcomp.plan.region import LOCAL
-
-TURNS = 8
-"""Loads that take turns at most: each needs room for its chunks in L2BM."""
+from pfcomp.plan.turns import Turn, turns
 
 COMPUTE_PIECE = 64
 """Addresses per turn where nothing is loaded."""
@@ -70,7 +68,7 @@ class RegionEmitter:
         self._phase(self.region.last, self.region.full)
 
     def _phase(self, nodes: Iterable[MNNode], block: Block) -> None:
-        for turn in _turns(nodes, self.graph):
+        for turn in turns(nodes, lambda node: self.graph.values[node.outputs[0]].shape):
             if turn[0].op == "Upload":
                 self._upload(turn[0], block)
             else:
@@ -85,7 +83,7 @@ class RegionEmitter:
                 transfer.emit(address, min(address + transfer.piece, high))
             transfer.finish()
 
-    def _interleave(self, nodes: list[MNNode], block: Block) -> None:
+    def _interleave(self, nodes: Turn, block: Block) -> None:
         """Run nodes of one shape side by side, a piece of each at a time."""
         shape = self.graph.values[nodes[0].outputs[0]].shape
         low, high = block.part(shape, self.region.table)
@@ -98,32 +96,13 @@ class RegionEmitter:
                     part = (address, min(address + piece, high))
                     (loads[node.name] if node.name in loads else computes[node.name]).emit(*part)
 
-    def _download(self, node: MNNode, part: tuple[int, int], nodes: list[MNNode]) -> Download:
+    def _download(self, node: MNNode, part: tuple[int, int], nodes: Turn) -> Download:
         share = sum(n.op == "Download" for n in nodes)
         value, local = self.graph.values[node.inputs[0]], self.graph.values[node.outputs[0]]
         return Download(self.context, value, local, part, share)
 
     def _attributed(self, node: MNNode) -> AbstractContextManager[None]:
         return self.context.builder.node(node.name, op=node.op, source=node.source)
-
-
-def _turns(nodes: Iterable[MNNode], graph: MNGraph) -> Iterator[list[MNNode]]:
-    """Group neighbouring nodes of one shape, at most TURNS loads in each; uploads stay alone."""
-    turn: list[MNNode] = []
-    for node in nodes:
-        joins = (
-            bool(turn)
-            and node.op != "Upload"
-            and turn[0].op != "Upload"
-            and graph.values[node.outputs[0]].shape == graph.values[turn[0].outputs[0]].shape
-            and sum(n.op == "Download" for n in (*turn, node)) <= TURNS
-        )
-        if turn and not joins:
-            yield turn
-            turn = []
-        turn.append(node)
-    if turn:
-        yield turn
 
 
 class Elementwise:
