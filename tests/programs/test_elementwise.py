@@ -89,6 +89,6 @@ def test_packing_reaches_the_bound_of_the_transfers(tmp_path: Path) -> None:
     shape = (1024, 1024)
     app = compile_model(tmp_path, model([Op("Add", ("x", "y"), "out")], {"x": shape, "y": shape}, ["out"], {}))
     figures = dict(app.statistics)
-    assert figures["steps"] <= 1.05 * figures["bound"]
+    assert figures["steps"] - figures["bound"] <= 48  # filling, draining and one turn of direction, at any size
     assert figures["ops_mau-calc"] == 32
     assert "ops_alu" not in figures
