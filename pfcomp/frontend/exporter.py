@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import onnx_ir as ir
@@ -122,9 +121,14 @@ class _Exporter:
         captured = self.captured
         wanted = [(name, ref) for name, ref in captured.outputs]
         wanted += [(name + STATE_SUFFIX, ref) for name, ref in captured.updates]
-        return [self._output(name, ref, used) for used, (name, ref) in _with_earlier(wanted)]
+        used: set[str] = set()
+        values = []
+        for name, ref in wanted:
+            values.append(self._output(name, ref, used))
+            used.add(name)
+        return values
 
-    def _output(self, name: str, ref: Ref, used: Sequence[str]) -> ir.Value:
+    def _output(self, name: str, ref: Ref, used: set[str]) -> ir.Value:
         """The value renamed to the user's key; an Identity where it is no node's own result or is named already."""
         value = self.values[str(ref)]
         if value.producer() is not None and not value.is_graph_output() and value.name not in used:
@@ -137,12 +141,6 @@ class _Exporter:
         result.name = result.producer().name = name
         _set_spec(result, self.captured.spec(ref))
         return result
-
-
-def _with_earlier(wanted: list[tuple[str, Ref]]) -> list[tuple[list[str], tuple[str, Ref]]]:
-    """Each output with the names of the outputs before it."""
-    names = [name for name, _ in wanted]
-    return [(names[:index], item) for index, item in enumerate(wanted)]
 
 
 def _set_spec(value: ir.Value, spec: TensorSpec) -> None:

@@ -91,7 +91,8 @@ def read_graph(pure: GraphModule, name: str, interface: Interface, registered: S
     results, updates = reader.read()
     values = results[: len(interface.outputs)]
     updates |= dict(zip(interface.rebound, results[len(values) :], strict=True))
-    order = sorted(states, key=lambda state: _rank(state, registered))
+    rank = {state: number for number, state in enumerate(registered)}
+    order = sorted(states, key=lambda state: rank.get(state, len(rank)))
     roots = [*values, *updates.values()]
     nodes = _reachable(reader.nodes, roots)
     used = {ref.name for ref in roots} | {ref.name for node in nodes for ref in node.refs()}
@@ -105,10 +106,6 @@ def read_graph(pure: GraphModule, name: str, interface: Interface, registered: S
         constants={name: tensor for name, tensor in reader.constants.items() if name in used},
         initials={state: states[state].detach().clone().contiguous() for state in order},
     )
-
-
-def _rank(state: str, registered: Sequence[str]) -> int:
-    return registered.index(state) if state in registered else len(registered)
 
 
 class _Reader:

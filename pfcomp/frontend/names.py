@@ -6,23 +6,29 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
 from pfcomp.errors import SourceError
 
 FX2ONNX_EXPORTER_TENSOR_NAME_ATTR = "_fx2onnx_exporter_tensor_name"
 """Attribute of a tensor object that holds its name."""
 
+_NAMED = WeakIdKeyDictionary()
+
+
+def named_tensors() -> list[Tensor]:
+    """The named tensors that are alive."""
+    return list(_NAMED)
+
 
 def set_tensor_name(tensor: Tensor, name: str) -> None:
-    """Name a tensor. SourceError if the name is empty, not a string, or the tensor has another name already."""
+    """Name a tensor, or give it another name. SourceError if the name is empty or not a string."""
     if not isinstance(name, str):
         raise SourceError("PF0303", f"a tensor name must be a string, not {type(name).__name__}")
     if not name:
         raise SourceError("PF0301", "a tensor name is empty")
-    known = get_tensor_name(tensor)
-    if known is not None and known != name:
-        raise SourceError("PF0302", f"the tensor is named '{known}' already and cannot become '{name}'")
     setattr(tensor, FX2ONNX_EXPORTER_TENSOR_NAME_ATTR, name)
+    _NAMED[tensor] = True
 
 
 def get_tensor_name(tensor: Tensor) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from pfcomp.frontend.functional import Interface, functionalise, read_graph
 from pfcomp.frontend.functions import FunctionReplacement
 from pfcomp.frontend.graph import CapturedGraph
 from pfcomp.frontend.guard import CaptureWarning, Guard
-from pfcomp.frontend.names import get_tensor_name
+from pfcomp.frontend.names import get_tensor_name, named_tensors
 from pfcomp.frontend.signature import check_names, check_result, check_sample
 from pfcomp.frontend.sources import error_source, function_source
 from pfcomp.frontend.substitute import Substitution
@@ -88,7 +88,7 @@ def _record(
         rebound[:] = replaced
         return [*(recorder.resolved(value) for value in result.values()), *replaced.values()]
 
-    with _tracing_environment(), _kept_gradients(recorder, states), fake_mode:
+    with _tracing_environment(), _kept_gradients(recorder, [*states.values(), *named_tensors()]), fake_mode:
         raw = _traced(flat, list(fakes.values()))
     check_names(fakes, keys, recorder.originals)
     return _Recording(raw, recorder, Interface(fakes, tuple(keys), tuple(rebound), recorder.originals))
@@ -142,12 +142,15 @@ def _tracing_environment() -> Iterator[None]:
 
 
 @contextmanager
-def _kept_gradients(recorder: Substitution, states: Mapping[str, Tensor]) -> Iterator[None]:
-    """Hide the `.grad` of registered leaves during the trace and put it back, so that no fake tensor stays there."""
-    registered = {id(tensor) for tensor in states.values()}
-    kept = {id(t): (t, t.grad) for t in states.values() if t.is_leaf and t.requires_grad}
+def _kept_gradients(recorder: Substitution, states: Sequence[Tensor]) -> Iterator[None]:
+    """Hide the `.grad` of states during the trace and put it back, so that no fake tensor stays there.
+
+    A gradient that is a state itself stays visible: the function accumulates into it.
+    """
+    known = {id(tensor) for tensor in states}
+    kept = {id(t): (t, t.grad) for t in states if t.is_leaf and t.requires_grad}
     for tensor, gradient in kept.values():
-        if gradient is not None and id(gradient) not in registered:
+        if gradient is not None and id(gradient) not in known:
             tensor.grad = None
     try:
         yield

@@ -19,7 +19,8 @@ def run(model: ir.Model) -> int:
     foldable = _foldable(model.graph)
     if not foldable:
         return 0
-    wanted = [value for node in foldable for value in node.outputs if _is_needed(value, foldable)]
+    inside = set(foldable)
+    wanted = [value for node in foldable for value in node.outputs if _is_needed(value, inside)]
     arrays = _computed(foldable, wanted)
     if arrays is None:
         return 0
@@ -64,8 +65,7 @@ def _stays_small(node: ir.Node) -> bool:
     return size <= max(GROWTH_LIMIT, read)
 
 
-def _is_needed(value: ir.Value, foldable: list[ir.Node]) -> bool:
-    inside = set(foldable)
+def _is_needed(value: ir.Value, inside: set[ir.Node]) -> bool:
     return value.is_graph_output() or any(use.node not in inside for use in value.uses())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import onnx_ir as ir
@@ -21,16 +22,22 @@ def run(model: ir.Model) -> int:
 
 def _merge_initializers(graph: ir.Graph) -> int:
     """Constants with equal type, shape and bytes; defaults of graph inputs are left alone."""
-    first: dict[Any, ir.Value] = {}
+    groups: dict[Any, list[ir.Value]] = {}
+    for value in graph.initializers.values():
+        if not (value.is_graph_input() or value.is_graph_output() or value.const_value is None):
+            groups.setdefault((value.const_value.dtype, tuple(value.const_value.shape)), []).append(value)
+    return sum(_merge_group(graph, group) for group in groups.values() if len(group) > 1)
+
+
+def _merge_group(graph: ir.Graph, group: list[ir.Value]) -> int:
+    """Constants of one type and shape: by digest, because weights are large."""
+    first: dict[bytes, ir.Value] = {}
     merged = 0
-    for name, value in list(graph.initializers.items()):
-        if value.is_graph_input() or value.is_graph_output() or value.const_value is None:
-            continue
-        tensor = value.const_value
-        key = (tensor.dtype, tuple(tensor.shape), tensor.tobytes())
-        kept = first.setdefault(key, value)
+    for value in group:
+        digest = hashlib.sha256(value.const_value.tobytes()).digest()  # type: ignore[union-attr]
+        kept = first.setdefault(digest, value)
         if kept is not value and replace_value(value, kept):
-            del graph.initializers[name]
+            del graph.initializers[str(value.name)]
             merged += 1
     return merged
 

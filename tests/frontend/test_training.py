@@ -298,8 +298,28 @@ def test_two_tensors_with_one_name_are_refused():
     set_tensor_name(b, "same")
     with pytest.raises(SourceError, match=r"PF0302.*two tensors are named 'same'"):
         capture(lambda i: {"o": i["x"] + a + b}, {"x": torch.ones(2)})
-    with pytest.raises(SourceError, match="PF0302"):
-        set_tensor_name(a, "other")
+    set_tensor_name(a, "other")
+    assert [name for name, _ in capture(lambda i: {"o": i["x"] + a + b}, {"x": torch.ones(2)}).states] == [
+        "other",
+        "same",
+    ]
+
+
+def test_gradients_of_named_leaves_survive_a_capture():
+    model, step = build(mlp, lambda p: MNCoreSGD(p, 0.1))
+    sample = {"x": torch.ones(6, 6), "y": torch.zeros(6, dtype=torch.int64)}
+    step(sample)
+    before = [(p.grad, p.grad.clone()) for p in model.parameters()]
+    capture(step, sample)
+    for parameter, (gradient, values) in zip(model.parameters(), before, strict=True):
+        assert parameter.grad is gradient
+        assert torch.equal(gradient, values)
+
+
+@pytest.mark.parametrize("name", ["", 3])
+def test_senseless_names(name):
+    with pytest.raises(SourceError, match=r"PF030[13]"):
+        set_tensor_name(torch.ones(1), name)
 
 
 def test_key_value_caches():
