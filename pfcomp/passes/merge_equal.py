@@ -34,7 +34,7 @@ def _merge_group(graph: ir.Graph, group: list[ir.Value]) -> int:
     first: dict[bytes, ir.Value] = {}
     merged = 0
     for value in group:
-        digest = hashlib.sha256(value.const_value.tobytes()).digest()  # type: ignore[union-attr]
+        digest = hashlib.sha256(value.const_value.tobytes()).digest()
         kept = first.setdefault(digest, value)
         if kept is not value and replace_value(value, kept):
             del graph.initializers[str(value.name)]
