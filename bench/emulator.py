@@ -58,14 +58,14 @@ CASES = {
 }
 MIX = ("hmfma", "fvfma", "fvadd", "iadd", "lpassa", "l1bmd down", "l1bmm down", "l2bmd down", "hvfma", "hmmulr")
 SETUP = {
-    "h": "hbfn $lm64v $lr0v\nhbfn $ls64v $ls64v\nhmwrite $lr0v $lx0\nhmwrite $lr0v $lx4\nhmwrite $lr0v $lx8\nhmwrite $lr0v $lx12",
+    "h": "hbfn $lm64v $lr0v\nhbfn $ls64v $ls64v\n" + "\n".join(f"hmwrite $lr0v $lx{r}" for r in (0, 4, 8, 12)),
     "g": "gbfn $lm0v $lr0v\ngbfn $ln0v $lr32v\ngmwrite $lr0v $lx0\ngmwrite $lr0v $lx4",
     "f": "fbfn $lm0v $lr0v\nfbfn $ln0v $lr32v\nfmwrite $lr0v $lx0\nfmwrite $lr0v $lx4",
     "d": "dbfn $lm128v $lr0v\ndbfn $ls128v $ls128v\ndmwrite $lr0v $lx0",
 }  # fmt: skip
 
 
-def prepare(machine, setup):
+def prepare(machine: Machine, setup: str) -> None:
     """Normal numbers everywhere: singles at word 0, halves at 64, doubles at 128 of every memory."""
     rng, mem = np.random.default_rng(1), machine.state.mem
     halves = (rng.integers(0, 2, (8, 64, 2048)) << 15 | rng.integers(25, 36, (8, 64, 2048)) << 9) | rng.integers(
@@ -78,7 +78,7 @@ def prepare(machine, setup):
     machine.run(machine.load(parse(setup)))
 
 
-def measure(machine, text, repeat):
+def measure(machine: Machine, text: str, repeat: int) -> list[float]:
     """Processor and elapsed microseconds per step, best of five."""
     executable = machine.load(parse((text + "\n") * repeat))
     machine.run(executable)
@@ -90,7 +90,7 @@ def measure(machine, text, repeat):
     return [round(seconds / repeat / (text.count("\n") + 1) * 1e6, 2) for seconds in best]
 
 
-def results(engine, threads, repeat):
+def results(engine: str, threads: int, repeat: int) -> dict[str, list[float]]:
     """Name -> [cpu, elapsed] microseconds of one engine."""
     machine, found = Machine(engine, threads=threads), {}
     for name, text in CASES.items():
@@ -101,7 +101,7 @@ def results(engine, threads, repeat):
     return found
 
 
-def main():
+def main() -> None:
     """Print the JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=20)

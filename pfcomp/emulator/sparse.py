@@ -17,6 +17,15 @@ PDM_LW = 512 << 10
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
+def reserve(count: int) -> NDArray[np.uint64]:
+    """`count` zero long words whose pages exist once touched.
+
+    Small pages on purpose: rows are touched here and there, and clearing huge pages for them costs more than it saves.
+    """
+    region = mmap.mmap(-1, count * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+    return np.frombuffer(region, dtype=np.uint64)
+
+
 class SparseMemory:
     """`GROUPS` address spaces of `size` long words (uint64) that wrap at their end and read as zero until written."""
 
@@ -34,14 +43,12 @@ class SparseMemory:
         return found
 
     def _reserve(self) -> NDArray[np.uint64]:
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
         try:
-            region = mmap.mmap(-1, self.size * 8, flags=flags)
+            return reserve(self.size)
         except (OSError, ValueError) as error:
             raise DeviceError(
                 "PF0703", f"cannot reserve {self.size * 8} bytes of address space for {self.name}"
             ) from error
-        return np.frombuffer(region, dtype=np.uint64)
 
     def read(self, group: int, address: int, count: int) -> NDArray[np.uint64]:
         """`count` long words from LW `address` of `group` (a copy); addresses wrap (isa.md 3)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,7 @@ from pfcomp.emulator.rows import (
     ROWS,
     TILES,
 )
-from pfcomp.emulator.sparse import DRAM_LW, GROUPS, PDM_LW, SparseMemory
+from pfcomp.emulator.sparse import DRAM_LW, GROUPS, PDM_LW, SparseMemory, reserve
 from pfcomp.isa.model import CYCLES, Place
 
 L1BM_LW = 8192
@@ -32,7 +33,7 @@ Words = NDArray[np.uint64]
 
 
 def _zeros(*shape: int) -> Words:
-    return np.zeros(shape, np.uint64)
+    return reserve(math.prod(shape)).reshape(shape)
 
 
 @dataclass(slots=True)

@@ -111,9 +111,10 @@ def test_address_space_is_refused(monkeypatch):
     def refuse(*_, **__):
         raise OSError("no")
 
+    machine = Machine()
     monkeypatch.setattr(sparse.mmap, "mmap", refuse)
     with pytest.raises(DeviceError, match="PF0703"):
-        Machine().dram.write(0, 0, [1])
+        machine.dram.write(0, 0, [1])
 
 
 def test_unsupported_operation_names_the_line():
