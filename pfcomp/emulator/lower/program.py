@@ -26,12 +26,16 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Micro-operations in segments, and the tables that MOVE, GET and SET point into."""
+    """Micro-operations in segments, and the tables that MOVE, GET and SET point into.
+
+    `ends` says for each statement how many micro-operations there are up to its end.
+    """
 
     segments: tuple[Micro | Segment, ...]
     moves: tuple[tuple[Move, str], ...]
     gets: tuple[DebugGet, ...]
     sets: tuple[DebugSet, ...]
+    ends: tuple[int, ...] = ()
 
 
 def _kind(micro: Micro) -> int:
@@ -78,6 +82,7 @@ def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
     transfers: list[tuple[Move, str]] = []
     gets: list[DebugGet] = []
     sets: list[DebugSet] = []
+    ends: list[int] = []
     live = live_paths(program.statements)
     for index, statement in enumerate(program.statements):
         if isinstance(statement, Step):
@@ -97,4 +102,5 @@ def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
             e.line = statement.line
             e.emit(Code.SET, None, (), len(sets))
             sets.append(statement)
-    return Lowered(segments(e.micros), tuple(transfers), tuple(gets), tuple(sets))
+        ends.append(len(e.micros))
+    return Lowered(segments(e.micros), tuple(transfers), tuple(gets), tuple(sets), tuple(ends))
