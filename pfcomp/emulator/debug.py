@@ -11,8 +11,8 @@ import numpy as np
 from pfcomp.emulator import inspect
 from pfcomp.emulator.dump import NAMES
 from pfcomp.emulator.machine import Machine
-from pfcomp.emulator.rows import CYCLES, MEMORIES, T_ROW
-from pfcomp.isa.model import Place, Program, Step
+from pfcomp.emulator.rows import MEMORIES, T_ROW
+from pfcomp.isa.model import CYCLES, Place, Program, Step
 from pfcomp.isa.printer import format_statement
 
 Location = Mapping[str, int]  # n c b m p

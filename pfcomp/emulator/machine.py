@@ -101,7 +101,7 @@ class Machine:
         return RunResult(executable.program.steps, lines, findings)
 
     def walk(self, executable: Executable) -> Iterator[tuple[Statement, list[str]]]:
-        """Execute statement by statement with the numpy engine, yielding each one with its dump lines when it is done."""
+        """Execute with the numpy engine, yielding each statement and its dump lines when it is done."""
         lowered = executable.lowered(self.state.bar_in_use())
         flat = [m for part in lowered.segments for m in ((part,) if isinstance(part, Micro) else part.micros)]
         start = 0

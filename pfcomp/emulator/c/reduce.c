@@ -13,8 +13,24 @@ static uint64_t round_shift(uint64_t value, int count) {
     return kept + (rest > half || (rest == half && (kept & 1)));
 }
 
+/* Nearest even to `f` of a magnitude below 2^63; the rules of exact_round. */
+static inline uint64_t round_small(uint64_t m, int power, int negative, Format f) {
+    if (!m) return 0;
+    int drop = 64 - __builtin_clzll(m) - (f.mantissa + 1);
+    if (drop > 0) {
+        m = round_shift(m, drop);
+        if (m >> (f.mantissa + 1)) m >>= 1, drop++;
+    } else {
+        m <<= -drop;
+    }
+    int field = power + drop + f.mantissa + bias_of(f);
+    if (field <= 0) return 0;
+    if (field >= infinite_of(f)) return infinity_bits(negative, f);
+    return ((uint64_t)negative << (f.mantissa + f.exponent)) | ((uint64_t)field << f.mantissa) | fraction_of(m, f);
+}
+
 /* One level: at most four operands aligned to the largest exponent, three guard bits, added, rounded to `out`. */
-static uint64_t float_sum(const uint64_t *bits, int count, Format f, Format out) {
+static inline uint64_t float_sum(const uint64_t *bits, int count, Format f, Format out) {
     int top = 0, infinite = 0, direction = 0;
     for (int i = 0; i < count; i++) {
         int field = field_of(bits[i], f);
@@ -30,8 +46,8 @@ static uint64_t float_sum(const uint64_t *bits, int count, Format f, Format out)
         int64_t aligned = (int64_t)round_shift(whole, top - field);
         total += sign_of(bits[i], f) ? -aligned : aligned;
     }
-    Exact sum = {(u128)(uint64_t)(total < 0 ? -total : total), top - bias_of(f) - f.mantissa - GUARD, total < 0, 0};
-    return exact_round(sum, out);
+    uint64_t magnitude = (uint64_t)(total < 0 ? -total : total);
+    return round_small(magnitude, top - bias_of(f) - f.mantissa - GUARD, total < 0, out);
 }
 
 static const Format FORMATS[3] = {{52, 11}, {23, 8}, {9, 6}};

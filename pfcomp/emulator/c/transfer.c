@@ -39,10 +39,11 @@ static uint64_t raised(const uint64_t *const rows[2], const Up *u, int w, int g,
     int members = u->kind == KIND_M ? 16 : 4, first = members * g;
     if (u->reduction < 0) return rows[w][4 * (first + u->select) + p];
     uint64_t operands[2][16];
-    for (int m = 0; m < members; m++)
-        for (int k = 0; k < 2; k++) operands[k][m] = rows[k] ? rows[k][4 * (first + m) + p] : 0;
+    int mixed = u->reduction % 8 == R_FADD && (u->reduction / 8 == 2 || u->widen || u->narrow);
+    for (int k = mixed ? 0 : w; k <= (mixed ? 1 : w); k++)
+        for (int m = 0; m < members; m++) operands[k][m] = rows[k] ? rows[k][4 * (first + m) + p] : 0;
     int tree = u->kind == KIND_M ? TREE_4_4 : TREE_FLAT;
-    if (u->reduction % 8 == R_FADD && (u->reduction / 8 == 2 || u->widen || u->narrow))
+    if (mixed)
         return mixed_sum(operands, members, tree, u->reduction / 8 == 2, u->widen, u->narrow, u->two, w);
     return reduce_words(operands[w], members, u->reduction, tree);
 }
