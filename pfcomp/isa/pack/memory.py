@@ -69,15 +69,15 @@ class _Frontier:
     def add(self, node: Node, distance: int) -> None:
         self.nodes.append((node, distance))
 
-    def collect(self, current: Node, sink: Sink) -> None:
-        """Let `current` depend on all others."""
-        others = [entry for entry in self.nodes if entry[0] is not current]
+    def collect(self, current: Node, sink: Sink, distance: int | None = None) -> None:
+        """Let `current` depend on all others, at their distances or at `distance`."""
+        others = [(n, d if distance is None else distance) for n, d in self.nodes if n is not current]
         if len(others) > 1:
             joined = [(sink.join(others), 0)]
             self.nodes = joined + [entry for entry in self.nodes if entry[0] is current]
             others = joined
-        for node, distance in others:
-            sink.depend(node, distance)
+        for node, gap in others:
+            sink.depend(node, gap)
 
 
 class WordTracker:
@@ -125,10 +125,10 @@ class WordTracker:
     def barrier(self, node: Node, distance: int, sink: Sink) -> None:
         """`node` may write anything; later accesses come `distance` steps after it."""
         for frontier in (self._known_writes, self._known_reads, self._wild_reads):
-            frontier.collect(node, sink)
+            frontier.collect(node, sink, 1)
             frontier.nodes = []
         if self._wild_write is not None:
-            sink.depend(*self._wild_write)
+            sink.depend(self._wild_write[0], 1)
         self._writers.clear()
         self._readers.clear()
         self._wild_write = (node, distance)

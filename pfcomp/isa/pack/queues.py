@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from pfcomp.isa.effects_hazards import Issue
 from pfcomp.isa.model import Unit
@@ -76,10 +76,21 @@ class Queues:
                 self.readers[memory] += change
 
     def discard(self, node: Node) -> None:
-        """Take a ready node out."""
-        if node.lane is not None:
-            entries = self.lanes[node.lane]
-            self.remove(node.lane, next(k for k, entry in enumerate(entries) if entry[2] is node))
+        """Take a ready or future node out."""
+        if node.lane is None:
+            return
+        entries = self.lanes.get(node.lane, [])
+        at = next((k for k, entry in enumerate(entries) if entry[2] is node), None)
+        if at is None:
+            self._future = [entry for entry in self._future if entry[2] is not node]
+            heapify(self._future)
+            self._waiting[node.lane[0]] -= 1
+        else:
+            self.remove(node.lane, at)
+
+    def ready_at(self, time: int) -> list[Node]:
+        """Future nodes of one step, in order of emission."""
+        return sorted((node for step, _, node in self._future if step == time), key=lambda node: node.order)
 
     def is_ready(self, node: Node) -> bool:
         """True if the node is in its lane."""

@@ -93,10 +93,14 @@ class Scheduler:
             self._issue(row)
         self.queues.advance(time, self._limit())
         self._patient = not self._scarce()
+        if not self._patient:
+            self.storage.economise(time)
         self._fill(row, TRIES)
         if not row.ops:
             self._patient = False
             self._fill(row, 1 << 30)
+        if not row.ops:
+            any(self._copy(node, row) for node in self.queues.ready_at(time + 1) if node.registers >= CHAINED)
         if not row.ops and not moved and self.transfers.due(time):
             self._issue(row)
             moved = True
@@ -264,9 +268,9 @@ class Scheduler:
 
     def _copy(self, node: Node, row: Row) -> bool:
         """Make a copy so that the node's operands fit: forwarded to it in the next step, or into a register."""
-        if _unit(node) & row.claimed or not self.storage.stuck(node, self.time):
+        if _unit(node) & row.claimed or not self.storage.stuck(node, self.time + 1):
             return False
-        plan = plan_copy(self.storage, node, self.time)
+        plan = plan_copy(self.storage, node, self.time + 1)
         if plan is None:
             self._insert(split_copy(node))
             return True

@@ -1,11 +1,11 @@
-"""Figures of a program: steps, operations by unit, which steps move data and which compute."""
+"""Figures of a packed program beyond plain counts: which steps move data, which compute, what bounds the length."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pfcomp.isa import stats as plain
 from pfcomp.isa.model import Move, Program, Step, Unit
 
 MOVING = frozenset({Unit.L1BM, Unit.L1BM_TURNAROUND, Unit.L2BM})
@@ -15,73 +15,57 @@ _MATRIX_PORTS = (Unit.MAU, Unit.MWRITE, Unit.MREAD)  # at most two of them in a 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """`moving`/`computing`/`both`: steps with a transfer (or an MV right before them), with ALU or MAU work, with both.
-
-    `units`: operations of each issue group, those that occur. `bound`: steps that the busiest resource needs,
-    `critical` its name. `moves`: MV instructions, `waits`: waits.
+    """`counts` of the program; `moving`/`computing`/`both`: steps with a transfer (or an MV right before them), with
+    ALU or MAU work, with both; `bound`: steps that the busiest resource needs, `critical` its name.
     """
 
-    steps: int
-    nops: int
-    moves: int
-    waits: int
+    counts: plain.Stats
     moving: int
     computing: int
     both: int
-    units: tuple[tuple[str, int], ...]
     bound: int
     critical: str
 
     @property
-    def operations(self) -> int:
-        """All operations of steps."""
-        return sum(count for _, count in self.units)
+    def steps(self) -> int:
+        """Steps, nops included."""
+        return self.counts.steps
+
+    @property
+    def nops(self) -> int:
+        """Steps without operation."""
+        return self.counts.nops
 
     @property
     def expressions_per_step(self) -> float:
         """Operations per step, nops included as steps."""
-        return self.operations / self.steps if self.steps else 0.0
+        return self.counts.ops / self.steps if self.steps else 0.0
 
     def as_pairs(self) -> Iterator[tuple[str, int]]:
         """All counts by name."""
-        for name in ("steps", "nops", "moves", "waits", "moving", "computing", "both", "bound"):
-            yield name, getattr(self, name)
-        for unit, count in self.units:
-            yield f"ops_{unit}", count
+        counts = self.counts
+        yield from (("steps", counts.steps), ("nops", counts.nops), ("moves", counts.moves), ("waits", counts.waits))
+        yield from (("moving", self.moving), ("computing", self.computing), ("both", self.both), ("bound", self.bound))
+        yield from ((f"ops_{unit}", count) for unit, count in counts.units.items() if count)
 
 
 def program_stats(program: Program) -> Stats:
     """Figures of any program."""
-    counts: Counter[str] = Counter()
-    units: Counter[Unit] = Counter()
+    moving = computing = both = 0
     moved = False
     for statement in program.statements:
         if isinstance(statement, Move):
-            counts["moves"] += 1
             moved = True
         elif isinstance(statement, Step):
-            _count_step(statement, moved, counts, units)
+            used = {op.unit for op in statement.ops}
+            moves, computes = moved or bool(used & MOVING), bool(used & COMPUTING)
+            moving, computing, both = moving + moves, computing + computes, both + (moves and computes)
             moved = False
-    bound, critical = _bound(units)
-    return Stats(
-        program.steps, counts["nops"], counts["moves"], counts["waits"], counts["moving"], counts["computing"],
-        counts["both"], tuple((unit.value, units[unit]) for unit in Unit if units[unit]), bound, critical,
-    )  # fmt: skip
+    counts = plain.statistics(program)
+    return Stats(counts, moving, computing, both, *_bound(counts.units))
 
 
-def _count_step(step: Step, moved: bool, counts: Counter[str], units: Counter[Unit]) -> None:
-    used = {op.unit for op in step.ops}
-    units.update(op.unit for op in step.ops)
-    moving, computing = moved or bool(used & MOVING), bool(used & COMPUTING)
-    counts["waits"] += len(step.waits)
-    counts["nops"] += step.repeat if step.is_nop else 0
-    counts["moving"] += moving
-    counts["computing"] += computing
-    counts["both"] += moving and computing
-
-
-def _bound(units: Counter[Unit]) -> tuple[int, str]:
-    needs = {unit.value: units[unit] for unit in Unit}
-    needs["mau ports"] = -(-sum(units[unit] for unit in _MATRIX_PORTS) // 2)
+def _bound(units: Mapping[str, int]) -> tuple[int, str]:
+    needs = {**units, "mau ports": -(-sum(units[unit] for unit in _MATRIX_PORTS) // 2)}
     critical = max(needs, key=lambda name: needs[name])
     return needs[critical], critical if needs[critical] else ""

@@ -12,7 +12,7 @@ from .micro import Virtual
 from .needs import GRF_WRITE, T_WRITE, Needs, Port
 from .nodes import Node, Use, Value
 from .registers import Registers
-from .rows import Row, assignable
+from .rows import BOTH, Row, assignable
 
 BANKS = (Place.GRF0, Place.GRF1)
 T_BANK = 2
@@ -167,6 +167,13 @@ class Storage:
             self._deferred = [entry for entry in self._deferred if entry[0] > time]
             for node in due:
                 self.release(node, time, time)
+
+    def economise(self, time: int) -> None:
+        """Give up the second block of values that could be read by now but are in no register file yet."""
+        for value in [value for value in self._rows if value.time + value.later <= time]:
+            free = value.held & self._rows[value].free_writes(0) if value in self._rows else 0
+            if free == BOTH:
+                self._bind(value, int(self._prefers_second(value)))
 
     # writing
 
