@@ -1,7 +1,8 @@
 """Random operators as arithmetic on a seed that is a state, so that compiled runs are reproducible (frontend.md 1).
 
 Element number `i` of the `n`-th random operator in a function is a hash of (seed, n, i); a call of the function adds 1
-to the seed `rng@seed`, which starts with torch's seed. Only integer operations on 64-bit values below 2^32 are used:
+to the seed `rng@seed`, which starts with 0 (torch's own seed differs from process to process). Only integer operations
+on 64-bit values below 2^32 are used:
 
     h = (seed * 0x9E3779B1 + n * 0x85EBCA77 + i * 0xC2B2AE3D) mod 2^32, then mixed twice:
     h = (h xor (h >> 16)) * 0x7FEB352D mod 2^32; h = (h xor (h >> 15)) * 0x846CA68B mod 2^32; h = h xor (h >> 16)
@@ -25,11 +26,9 @@ _MASK = 0xFFFFFFFF
 aten = torch.ops.aten
 
 
-def new_seed() -> Tensor:
-    """The seed's state, starting with the low 32 bits of torch's seed."""
-    seed = torch.tensor(torch.initial_seed() & _MASK, dtype=torch.int64)
-    set_tensor_name(seed, SEED_NAME)
-    return seed
+def manual_seed(seed: int) -> None:
+    """Start the random numbers of functions that are compiled from now on at another seed (its low 32 bits)."""
+    shared_seed().fill_(seed & _MASK)
 
 
 class Randomness:
@@ -73,7 +72,8 @@ _SEED: list[Tensor] = []
 def shared_seed() -> Tensor:
     """The process's seed tensor, made at first use: all functions draw from one state."""
     if not _SEED:
-        _SEED.append(new_seed())
+        _SEED.append(torch.zeros((), dtype=torch.int64))
+        set_tensor_name(_SEED[0], SEED_NAME)
     return _SEED[0]
 
 

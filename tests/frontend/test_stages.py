@@ -27,7 +27,8 @@ from pfcomp.options import resolve
 from pfcomp.stages import onnx, trace
 weight = torch.arange(12.0).reshape(3, 4)
 def f(i):
-    return {"out": torch.relu(i["x"] @ weight.T) * 2 - weight.sum()}
+    noisy = torch.nn.functional.dropout(i["x"], 0.5)
+    return {"out": torch.relu(noisy @ weight.T) * 2 - weight.sum()}
 folder = Path(sys.argv[1])
 trace.trace_function(folder, f, {"x": torch.ones(2, 4)})
 onnx.run(folder, resolve(None, None))

@@ -19,6 +19,7 @@ from pfcomp.frontend.names import (
     set_tensor_name_in_module,
 )
 from pfcomp.frontend.optim import MNCoreAdam, MNCoreAdamW, MNCoreSGD
+from pfcomp.frontend.randomness import manual_seed
 from pfcomp.frontend.tolerance import relative_error, tolerance
 from pfcomp.frontend.torch_tensor import to_numpy
 from pfcomp.passes.runner import optimise
@@ -274,7 +275,9 @@ def test_dropout_draws_new_numbers_each_call_and_trains():
         dropped, uniform = F.dropout(i["x"], 0.25, training=True), torch.rand(1000)
         return {"d": dropped, "u": uniform, "n": noise, "r": torch.randint(3, 9, (50,))}
 
+    manual_seed(5)
     captured = capture(function, {"x": torch.ones(1000)})
+    assert captured.initials["rng@seed"] == 5
     assert [name for name, _ in captured.updates] == ["rng@seed"]
     vm, again = PFVM(export(captured)), PFVM(export(captured))
     x = torch.ones(1000).numpy()
