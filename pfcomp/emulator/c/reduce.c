@@ -50,6 +50,32 @@ static inline uint64_t float_sum(const uint64_t *bits, int count, Format f, Form
     return round_small(magnitude, top - bias_of(f) - f.mantissa - GUARD, total < 0, out);
 }
 
+/* Aligning with three guard bits is rounding to a multiple of the quantum 2^(top - 26), which adding and subtracting
+   1.5 * 2^52 quanta does in binary64; the sum of at most four such terms is exact there. Returns lanes to do again. */
+static inline __attribute__((always_inline)) uint32_t sum_lanes(const uint32_t *const *in, int count, uint32_t *out, int lanes) {
+    uint32_t again = 0;
+    for (int i = 0; i < lanes; i++) {
+        uint32_t top = 0;
+        for (int k = 0; k < count; k++) top = (in[k][i] & F_EXPONENT) > top ? in[k][i] & F_EXPONENT : top;
+        double anchor = as_double(((uint64_t)(top >> 23) + (1023 - 127 - 26 + 52)) << 52 | 1ull << 51), sum = 0;
+        for (int k = 0; k < count; k++) sum += ((double)as_float(clean(in[k][i])) + anchor) - anchor;
+        uint32_t r = float_bits((float)sum), e = r & F_EXPONENT;
+        again |= mask_if(top == F_EXPONENT) | mask_if((r & ~F_SIGN) == LEAST_SINGLE);
+        out[i] = r & mask_if(e != 0);
+    }
+    return again;
+}
+
+void sum_singles(const uint32_t *const *in, int count, uint32_t *out, int lanes) {
+    uint32_t again = count == 4 ? sum_lanes(in, 4, out, lanes) : sum_lanes(in, 2, out, lanes);
+    if (!again) return;
+    for (int i = 0; i < lanes; i++) {
+        uint64_t bits[4];
+        for (int k = 0; k < count; k++) bits[k] = in[k][i];
+        out[i] = (uint32_t)float_sum(bits, count, SINGLE, SINGLE);
+    }
+}
+
 static const Format FORMATS[3] = {{52, 11}, {23, 8}, {9, 6}};
 static const int BITS[3] = {64, 32, 16};
 

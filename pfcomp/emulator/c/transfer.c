@@ -30,6 +30,8 @@ void l1_down_op(Tile *t, const Op *op) {
     }
 }
 
+enum { SINGLE_SUM = 8 + R_FADD };
+
 typedef struct {
     int kind, address, two, shift, select, reduction, widen, narrow;
 } Up;
@@ -53,8 +55,35 @@ static void put(Tile *t, const Up *u, int b, int offset, int shifted, uint64_t v
     if (u->address >= 0) t->l1bm[(size_t)L1BM_LW * b + ((u->address + shifted) & (L1BM_LW - 1))] = value;
 }
 
+/* Single sums over the MABs: the eight words of a MAB are lanes. */
+static void raise_sums(Tile *t, const Op *op, const Up *u) {
+    int groups = u->kind == KIND_M ? 1 : 4;
+    for (int b = 0; b < L1BS; b++)
+        for (int c = 0; c < CYCLES; c++)
+            for (int w = 0; w < (u->two ? 2 : 1); w++) {
+                const uint32_t *row = (const uint32_t *)(row_of(t, op->src[0][4 * w + c]) + L1B_PES * b);
+                uint32_t sums[4][8], total[8];
+                for (int g = 0; g < 4; g++) {
+                    const uint32_t *in[4] = {row + 32 * g, row + 32 * g + 8, row + 32 * g + 16, row + 32 * g + 24};
+                    sum_singles(in, 4, sums[g], 8);
+                }
+                const uint32_t *level[4] = {sums[0], sums[1], sums[2], sums[3]};
+                if (groups == 1) sum_singles(level, 4, total, 8);
+                for (int g = 0; g < groups; g++)
+                    for (int p = 0; p < 4; p++) {
+                        const uint32_t *r = groups == 1 ? total : sums[g];
+                        int offset = offset_of(u->kind, u->two, w, c, 4 * g, p);
+                        put(t, u, b, offset, offset, (uint64_t)r[2 * p + 1] << 32 | r[2 * p]);
+                    }
+            }
+}
+
 void l1_up_op(Tile *t, const Op *op) {
     Up u = {op->p[0], op->p[1], op->p[2], op->p[3], op->p[4], op->p[5], op->p[6], op->p[7]};
+    if (u.reduction == SINGLE_SUM && !u.widen && !u.narrow) {
+        raise_sums(t, op, &u);
+        return;
+    }
     for (int b = 0; b < L1BS; b++) {
         for (int c = 0; c < CYCLES; c++) {
             const uint64_t *rows[2] = {row_of(t, op->src[0][c]) + L1B_PES * b, 0};
@@ -93,8 +122,25 @@ static void l2_simple(Tile *t, int kind, int ac, int ab, int members) {
     }
 }
 
+/* Single sums over all L1Bs of blocks that do not wrap. */
+static void l2_sums(Tile *t, int ac, int ab) {
+    uint32_t halves[2][128], total[128];
+    for (int h = 0; h < 2; h++) {
+        const uint32_t *in[4];
+        for (int k = 0; k < 4; k++) in[k] = (const uint32_t *)l1(t, 4 * h + k, ab);
+        sum_singles(in, 4, halves[h], 128);
+    }
+    const uint32_t *level[2] = {halves[0], halves[1]};
+    sum_singles(level, 2, total, 128);
+    memcpy(l2(t, ac), total, sizeof total);
+}
+
 static void l2_reduce(Tile *t, int ac, int ab, int members, int code) {
     uint64_t operands[8];
+    if (code == SINGLE_SUM && members == 255 && ab + 64 <= L1BM_LW && ac + 64 <= L2BM_LW) {
+        l2_sums(t, ac, ab);
+        return;
+    }
     for (int i = 0; i < 64; i++) {
         for (int b = 0; b < L1BS; b++) operands[b] = members >> b & 1 ? *l1(t, b, ab + i) : unit_word(code);
         *l2(t, ac + i) = reduce_words(operands, 8, code, TREE_4_2);
