@@ -6,7 +6,6 @@ from bisect import insort
 from heapq import heapify, heappop, heappush
 
 from pfcomp.isa.effects_hazards import Issue
-from pfcomp.isa.model import Unit
 
 from .nodes import Lane, Node
 
@@ -27,7 +26,7 @@ class Queues:
         self.limit = 0
         self._parked: list[tuple[int, int, Node]] = []
         self._future: list[tuple[int, int, Node]] = []
-        self._waiting: dict[Unit, int] = {}
+        self._waiting: dict[Lane, int] = {}
         self._arrivals = 0
         self.grew = False
         self.readers = [0, 0]
@@ -44,7 +43,7 @@ class Queues:
     def _enter(self, node: Node, now: int) -> None:
         self._arrivals += 1
         if node.lane is not None:
-            self._waiting[node.lane[0]] = self._waiting.get(node.lane[0], 0) + 1
+            self._waiting[node.lane] = self._waiting.get(node.lane, 0) + 1
         if node.earliest > now:
             heappush(self._future, (node.earliest, self._arrivals, node))
         else:
@@ -68,7 +67,7 @@ class Queues:
     def remove(self, lane: Lane, at: int) -> None:
         """Take the entry `at` of a lane out."""
         self._count(self.lanes[lane].pop(at)[2], -1)
-        self._waiting[lane[0]] -= 1
+        self._waiting[lane] -= 1
 
     def _count(self, node: Node, change: int) -> None:
         for memory, bit in enumerate(LM_READS):
@@ -84,7 +83,7 @@ class Queues:
         if at is None:
             self._future = [entry for entry in self._future if entry[2] is not node]
             heapify(self._future)
-            self._waiting[node.lane[0]] -= 1
+            self._waiting[node.lane] -= 1
         else:
             self.remove(node.lane, at)
 
@@ -97,6 +96,6 @@ class Queues:
         entries = self.lanes.get(node.lane, []) if node.lane is not None else []
         return any(entry[2] is node for entry in entries)
 
-    def waiting(self, unit: Unit) -> int:
-        """Nodes of a unit that are ready or will be as soon as their step comes."""
-        return self._waiting.get(unit, 0)
+    def waiting(self, lane: Lane) -> int:
+        """Nodes of a lane that are ready or will be as soon as their step comes."""
+        return self._waiting.get(lane, 0)

@@ -360,9 +360,12 @@ class Scheduler:
             self.queues.add(node, self.time)
 
     def _demanded(self) -> Flight | None:
-        """A flight that has to land now so that a unit does not run dry in the next step."""
+        """A flight that has to land now so that a lane does not run dry in the next step.
+
+        Transfers of the other direction do not help: turning an L2BM around costs more steps than waiting (H13, H15).
+        """
         for _, _, node in self._heads(self._limit()):
-            if node.lane is not None and self.queues.waiting(node.lane[0]) < len(node.blockers):
+            if node.lane is not None and self.queues.waiting(node.lane) < len(node.blockers):
                 flight = self.transfers.first_needed(node)
                 if flight is not None:
                     return flight
