@@ -231,6 +231,9 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0622": ErrorInfo(
         UnsupportedError, "element type without a counterpart", "Convert the tensor to one of the types listed."
     ),
+    "PF0623": ErrorInfo(
+        UsageError, "Debugging options that do not fit", "Leave out the option or device that the message names."
+    ),
     # 07 emulator
     "PF0701": ErrorInfo(
         UnsupportedError,
@@ -265,6 +268,14 @@ ERRORS: dict[str, ErrorInfo] = {
     ),
     "PF0708": ErrorInfo(InternalError, "A C engine of another version", "Install the package again."),
     "PF0709": ErrorInfo(InternalError, "No memory for the C engine", "Free some memory and try again."),
+    "PF0710": ErrorInfo(
+        UsageError,
+        "A place or PE that the chip does not have, or not one place",
+        "Write all ids, as in $lm12n0c0b0m0p0 or n0c0b0m0p0.",
+    ),
+    "PF0711": ErrorInfo(
+        UsageError, "A breakpoint that the program does not have", "Give a step or a node that the message names."
+    ),
     # 08 command line and options
     "PF0801": ErrorInfo(UsageError, "a command line is wrong", "see --help"),
     "PF0802": ErrorInfo(UsageError, "an option has a value that is not allowed", "see `pfcomp options`"),

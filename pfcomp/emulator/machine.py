@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pfcomp.emulator import dump, moves
@@ -15,7 +14,7 @@ from pfcomp.emulator.sparse import SparseMemory
 from pfcomp.emulator.state import State
 from pfcomp.emulator.strict import Watch, stale_paths
 from pfcomp.errors import UsageError
-from pfcomp.isa.model import Place, Program, Statement
+from pfcomp.isa.model import Place, Program
 
 ENGINES = ("auto", "c", "numpy")
 
@@ -99,21 +98,6 @@ class Machine:
                 interpret(self.state, segment.micros)
         findings = () if self._watch is None else self._take_findings(executable.program, self._watch)
         return RunResult(executable.program.steps, lines, findings)
-
-    def walk(self, executable: Executable) -> Iterator[tuple[Statement, list[str]]]:
-        """Execute with the numpy engine, yielding each statement and its dump lines when it is done."""
-        lowered = executable.lowered(self.state.bar_in_use())
-        flat = [m for part in lowered.segments for m in ((part,) if isinstance(part, Micro) else part.micros)]
-        start = 0
-        for statement, end in zip(executable.program.statements, lowered.ends, strict=True):
-            lines: list[str] = []
-            for micro in flat[start:end]:
-                if micro.code < Code.MOVE:
-                    interpret(self.state, (micro,))
-                else:
-                    self._host(micro, lowered, lines)
-            start = end
-            yield statement, lines
 
     def _host(self, micro: Micro, lowered: Lowered, lines: list[str]) -> None:
         index = micro.params[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from pfcomp.emulator.debugger.areas import area_of
-from pfcomp.emulator.debugger.units import Unit
+from pfcomp.emulator.debug.areas import area_of
+from pfcomp.emulator.debug.units import Unit
 from pfcomp.emulator.micro import Code, Micro
 from pfcomp.emulator.numpy_engine.copies import addresses
 from pfcomp.emulator.rows import MEMORIES, T_ROW

@@ -12,10 +12,10 @@ MASK_ENTRIES = 16
 
 
 class Area(NamedTuple):
-    """Rows `first`..`first + count` of `State.mem`: what a row is called by its offset, and how a value reads."""
+    """Rows `first`..`first + rows` of `State.mem`: what a row is called by its offset, and how a value reads."""
 
     first: int
-    count: int
+    rows: int
     label: Callable[[int], str]
     value: Callable[[int], str]
 
@@ -55,4 +55,4 @@ AREAS: tuple[Area, ...] = (
 
 def area_of(row: int) -> Area | None:
     """The area of a row, None for constants and scratch, which no program can name."""
-    return next((area for area in AREAS if area.first <= row < area.first + area.count), None)
+    return next((area for area in AREAS if area.first <= row < area.first + area.rows), None)

@@ -45,10 +45,10 @@ def _text(statement: Statement) -> str:
 
 
 class Positions:
-    """The positions of a program's statements, made when they are asked for."""
+    """The positions of a program's statements, made when they are asked for; without `lines` they have no line."""
 
-    def __init__(self, program: Program, spans: Sequence[NodeSpan] = ()) -> None:
-        self.program, self._spans = program, tuple(spans)
+    def __init__(self, program: Program, spans: Sequence[NodeSpan] = (), *, lines: bool = True) -> None:
+        self.program, self._spans, self._lines = program, tuple(spans), lines
         self._steps = [0]
         for statement in program.statements:
             self._steps.append(self._steps[-1] + (statement.repeat if isinstance(statement, Step) else 0))
@@ -56,7 +56,8 @@ class Positions:
     def __getitem__(self, index: int) -> Position:
         statement = self.program.statements[index]
         nodes = dict.fromkeys(f"{s.name} ({s.note})" if s.note else s.name for s in self._spans if self._in(s, index))
-        return Position(index, self._steps[index], statement.line, _text(statement), tuple(nodes))
+        line = statement.line if self._lines else 0
+        return Position(index, self._steps[index], line, _text(statement), tuple(nodes))
 
     @staticmethod
     def _in(span: NodeSpan, index: int) -> bool:

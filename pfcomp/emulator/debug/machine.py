@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from pfcomp.emulator.debugger.positions import NodeSpan, Position, Positions
+from pfcomp.emulator.debug.positions import NodeSpan, Position, Positions
 from pfcomp.emulator.lower.program import Lowered
 from pfcomp.emulator.machine import Executable, Machine, RunResult
 from pfcomp.emulator.micro import Code, Micro
@@ -50,10 +50,12 @@ class DebugMachine(Machine):
         self.observers, self.stop, self.nodes = tuple(observers), stop, tuple(nodes)
         self.stopped: Position | None = None
         self.findings: tuple[str, ...] = ()
+        self._numbered = False
 
     def load(self, program: Program) -> Executable:
         """Translate a program; unsupported operations raise here."""
-        if self.strict and not any(s.line for s in program.statements):
+        self._numbered = not any(s.line for s in program.statements)
+        if self._numbered:
             program = Program(tuple(replace(s, line=i) for i, s in enumerate(program.statements, 1)))
         return super().load(program)
 
@@ -61,7 +63,8 @@ class DebugMachine(Machine):
         """Execute a program on the present state, up to the stop if there is one."""
         program = executable.program
         lowered = executable.lowered(self.state.bar_in_use())
-        positions, parts, lines = Positions(program, self.nodes), _statement_micros(lowered), list[str]()
+        positions = Positions(program, self.nodes, lines=not self._numbered)
+        parts, lines = _statement_micros(lowered), list[str]()
         self.stopped = None
         for index, (statement, micros) in enumerate(zip(program.statements, parts, strict=True)):
             if index == self.stop:
