@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pfcomp.artifacts import read_zst, sha256
 from pfcomp.isa.pack import Packed, pack
-from pfcomp.plan.program import emit
 from pfcomp.kernels.transfer import DramMove
 from pfcomp.plan.model import Schedule
+from pfcomp.plan.program import emit
 from pfcomp.stages.schedule import SCHEDULE, load_schedule
 
 
