@@ -22,6 +22,12 @@ from pfcomp.cli.shell import run_command
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("-d", "--dump", type=click.Path(path_type=Path), help="Write `d get` lines here (default: stderr).")
 @click.option("--no-check", is_flag=True, help="Run a bare program even if the static checker finds mistakes.")
+@click.option("--break", "stop", metavar="STEP|NODE", help="Stop before this step, or the first one of a graph node.")
+@click.option("--trace", type=click.Path(path_type=Path), metavar="FILE", help="Write what each step stored here.")
+@click.option("--trace-pe", "trace_pes", multiple=True, metavar="PE", help="PE of the trace [default: n0c0b0m0p0].")
+@click.option("--who", multiple=True, metavar="PLACE", help="Say who wrote e.g. '$lm12n0c0b0m0p0' last.")
+@click.option("--show", multiple=True, metavar="PLACE", help="Print a place at the end or stop, as `d get` does.")
+@click.option("--strict", is_flag=True, help="Report reads of unwritten places, stale paths, misaligned addresses.")
 @click.option("--debug", is_flag=True, help="Print the traceback of errors.")
 def cli(
     target: Path,
@@ -35,6 +41,12 @@ def cli(
     as_json: bool,
     dump: Path | None,
     no_check: bool,
+    stop: str | None,
+    trace: Path | None,
+    trace_pes: tuple[str, ...],
+    who: tuple[str, ...],
+    show: tuple[str, ...],
+    strict: bool,
     debug: bool,
 ) -> None:
     """Run TARGET: a codegen_dir, an app (.app, .app.zst), or an assembly program (.vsm, .vsm.zst).
@@ -44,17 +56,19 @@ def cli(
     del debug
     from pfcomp.errors import UsageError
     from pfcomp.runtime import apprun, vsmrun
+    from pfcomp.runtime.debugrun import DebugRequest
     from pfcomp.stages.manifest import check_readable
 
     check_readable(target)
+    wanted = DebugRequest(stop, trace, trace_pes, who, show, strict)
     report: vsmrun.VsmReport | apprun.AppReport
     if target.name.endswith((".vsm", ".vsm.zst")):
         if inputs or expectations or output is not None:
             what = "an assembly program has no named inputs and outputs"
             raise UsageError("PF0614", what, where=target.name, hint="use d set and d get statements and --dump")
-        report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat)
+        report = vsmrun.run_program(target, device, dump, checked=not no_check, repeat=repeat, debug=wanted)
     else:
-        request = apprun.Request(target, inputs, output, expectations, rtol, atol, device, repeat)
+        request = apprun.Request(target, inputs, output, expectations, rtol, atol, device, repeat, wanted)
         report = apprun.run_app(request)
     click.echo(report.json() if as_json else report.text())
     if not report.held:

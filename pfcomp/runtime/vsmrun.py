@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pfcomp.errors import SourceError, UsageError
 from pfcomp.isa import parse
 from pfcomp.isa.check import check
 from pfcomp.isa.model import Program
+from pfcomp.runtime.debugrun import Debugger, DebugReport, DebugRequest
 from pfcomp.runtime.devices import DeviceKind, parse_device
 from pfcomp.runtime.engine import Engine
 
@@ -26,38 +28,57 @@ class VsmReport:
     lines: int
     seconds: tuple[float, ...]
     held: bool = True
+    debug: DebugReport | None = None
 
     def text(self) -> str:
-        """A line for people."""
+        """A line for people, and those of debugging."""
         runs = f"{len(self.seconds)} x {min(self.seconds) * 1e3:.3g} ms"
-        return f"ran on {self.device}: {runs}, {self.steps} steps, {self.lines} dump lines"
+        first = f"ran on {self.device}: {runs}, {self.steps} steps, {self.lines} dump lines"
+        return "\n".join([first, *(self.debug.lines() if self.debug else [])])
 
     def json(self) -> str:
         """One JSON object for programs."""
         fields = {"device": self.device, "held": self.held, "steps": self.steps, "seconds": self.seconds}
-        return json.dumps(fields | {"dump_lines": self.lines})
+        fields |= {"dump_lines": self.lines} | ({"debug": self.debug.fields()} if self.debug else {})
+        return json.dumps(fields)
 
 
-def run_program(path: Path, device_text: str, dump: Path | None, *, checked: bool, repeat: int) -> VsmReport:
+_NO_DEBUG = DebugRequest()
+
+
+def run_program(
+    path: Path, device_text: str, dump: Path | None, *, checked: bool, repeat: int, debug: DebugRequest = _NO_DEBUG
+) -> VsmReport:
     """Run the program in `path` on fresh memory each time; the last run's dump goes to `dump` or stderr."""
     device = parse_device(device_text)
     if device.kind is DeviceKind.PFVM:
         raise UsageError("PF0619", f"{device_text} cannot run assembly", hint="use --device emu2 or mncore2:auto")
     program = read_program(path, checked)
+    debugger = Debugger(debug, device, repeat, program) if debug.active else None
     seconds = []
     lines: list[str] = []
-    for _ in range(repeat):
-        engine = Engine(device)
-        executable = engine.load(program)
-        start = time.perf_counter()
-        lines = engine.run(executable).dump
-        seconds.append(time.perf_counter() - start)
+    steps = 0
+    with debugger or nullcontext():
+        for _ in range(repeat):
+            engine = Engine(device)
+            if debugger is not None:
+                engine.machine = debugger.machine
+            executable = engine.load(program)
+            start = time.perf_counter()
+            result = engine.run(executable)
+            lines, steps = result.dump, result.steps
+            seconds.append(time.perf_counter() - start)
+    _put_out(lines, dump)
+    report = debugger.report() if debugger is not None else None
+    return VsmReport(device.text, steps, len(lines), tuple(seconds), debug=report)
+
+
+def _put_out(lines: list[str], dump: Path | None) -> None:
     text = "".join(f"{line}\n" for line in lines)
     if dump is not None:
         atomic_write(dump, text.encode())
     else:
         sys.stderr.write(text)
-    return VsmReport(device.text, program.steps, len(lines), tuple(seconds))
 
 
 def read_program(path: Path, checked: bool) -> Program:
