@@ -119,7 +119,7 @@ def test_nodes_and_moves():
         for s, names in zip(packed.program.statements, packed.origins, strict=True)
         for name in names
     }
-    assert named["inner"] == "fvadd $lm0v $ln0v $ln0v; wait i01"  # the second move; it was issued before this step
+    assert named["inner"] == "fvadd $lbf $ln0v $ln0v; wait i01"  # the second move; it was issued before this step
     assert named["add"] == "l1bmm $lb0 $lm0v"
     assert packed.nodes[0].source == "a.py:3"
     moves = [s for s in packed.program.statements if isinstance(s, Move)]

@@ -101,9 +101,8 @@ class Scheduler:
             self._fill(row, 1 << 30)
         if not row.ops:
             any(self._copy(node, row) for node in self.queues.ready_at(time + 1) if node.registers >= CHAINED)
-        if not row.ops and not moved and self.transfers.due(time):
-            self._issue(row)
-            moved = True
+        if not row.ops:
+            moved = self._issue_needed(row, moved)
         waited = self._wait(row)
         return moved or waited or bool(row.ops)
 
@@ -127,10 +126,10 @@ class Scheduler:
 
     def _limit(self) -> int:
         """First order that is out of the window."""
-        if self._oldest == len(self._operations):
-            return 1 << 62
-        window = min(NARROW, self._window) if self._scarce() else self._window
-        return self._operations[self._oldest].order + window
+        return self._oldest_order() + (min(NARROW, self._window) if self._scarce() else self._window)
+
+    def _oldest_order(self) -> int:
+        return self._operations[self._oldest].order if self._oldest < len(self._operations) else 1 << 60
 
     def _scarce(self) -> bool:
         return min(r.words for r in self.storage.registers) < SCARCE_WORDS
@@ -339,6 +338,17 @@ class Scheduler:
         self._left -= 1
         self._done(node)
 
+    def _issue_needed(self, row: Row, moved: bool) -> bool:
+        """In an empty step, issue moves out of pace: one in any case, and all that the next operations wait for."""
+        limit = min(self._limit(), self._oldest_order() + NARROW)
+        waiting = [e[2].blockers for entries in self._blocked.values() for e in entries if e[1] < limit]
+        while self.transfers.due(self.time):
+            if moved and not any(map(self.transfers.next_is_in, waiting)):
+                break
+            self._issue(row)
+            moved = True
+        return moved
+
     def _wait(self, row: Row) -> bool:
         """Put at most one wait into the current row: only when a unit is about to run dry, or when it is free."""
         if row.wait is not None:
@@ -364,17 +374,17 @@ class Scheduler:
 
         Transfers of the other direction do not help: turning an L2BM around costs more steps than waiting (H13, H15).
         """
-        for _, _, node in self._heads(self._limit()):
+        for node in self._heads(self._limit()):
             if node.lane is not None and self.queues.waiting(node.lane) < len(node.blockers):
                 flight = self.transfers.first_needed(node)
                 if flight is not None:
                     return flight
         return None
 
-    def _heads(self, limit: int) -> list[Entry]:
+    def _heads(self, limit: int) -> list[Node]:
         """The first node of the window in each lane that moves block, most urgent first."""
         firsts = (next((e for e in entries if e[1] < limit), None) for entries in self._blocked.values())
-        return sorted(first for first in firsts if first is not None)
+        return [node for _, _, node in sorted(first for first in firsts if first is not None)]
 
 
 def _claim(node: Node) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Container
 from heapq import heapify, heappop, heappush
 
 from pfcomp.isa.model import Place
@@ -45,6 +46,10 @@ class Transfers:
     def due(self, time: int) -> bool:
         """True if a move can be issued before step `time`."""
         return bool(self.ready) and self.ready[0][0] <= time and bool(self._tags)
+
+    def next_is_in(self, moves: Container[Node]) -> bool:
+        """True if the first ready move is one of `moves`."""
+        return self.ready[0][2] in moves
 
     def paced(self, time: int) -> bool:
         """True if the last move was issued long enough ago (isa.md 14.1: one in four steps)."""
