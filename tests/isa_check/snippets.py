@@ -64,7 +64,8 @@ def _(rng):
         pair([f"lpassa $lr{a} $nowrite"], [f"lpassa $lr{a + 512} $nowrite"]),
         pair([f"l1bmd $lm{a}v $lb7936"], [f"l1bmd $lm{a}v $lb8000"]),
         pair(["l2bmd $lc32512 $lb0"], ["l2bmd $lc32768 $lb0"]),
-        pair(["mvp/n64i01 $p524224@0 $lc0@0.0", "nop; wait i01"], ["mvp/n64i01 $p524288@0 $lc0@0.0", "nop; wait i01"], 0),
+        pair(["mvp/n64i01 $p524224@0 $lc0@0.0", "nop; wait i01"],
+             ["mvp/n64i01 $p524288@0 $lc0@0.0", "nop; wait i01"], 0),
     ))  # fmt: skip
 
 

@@ -13,7 +13,7 @@ R4, R8, R16 = range(4), range(8), range(16)
 
 # Operation -> words that isa.md 12.1 and 13 name, relative to the addresses $lb1024 and $lc2048.
 TRANSFERS = {
-    "l1bmp $lb1024 $lm0v": ({c for c in R4}, set()),
+    "l1bmp $lb1024 $lm0v": (set(R4), set()),
     "l1bmp $llb1024 $llm0v": ({c + 4 * h for c in R4 for h in (0, 1)}, set()),
     "l1bmm $lb1024 $lm0v": ({4 * c + p for c in R4 for p in R4}, set()),
     "l1bmm $llb1024 $llm0v": ({8 * c + 4 * h + p for c in R4 for p in R4 for h in (0, 1)}, set()),
