@@ -114,3 +114,19 @@ def test_negated_operands(engine):
         fill(other, place, data)
     run(other, "fvfma $lm0v $ln0v $lr0v $lm8v")
     assert (fetch(machine, LM0, 4, 4) == fetch(other, LM0, 4, 4)).all()
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+def test_half_sum_with_a_flushed_upper_addend(engine):
+    """LW0 of the addend is the same in every cycle, LW1 is not."""
+    machine = Machine(engine)
+    rng = np.random.default_rng(8)
+    fill(machine, LM0, random_words(rng, 4, "h", 3))
+    fill(machine, LM1, random_words(rng, 8, "f", 3))
+    run(
+        machine,
+        "lpassa/0000 $lln0v $nowrite\nhvaddr $lm0v $aluf $lr0v\nlpassa/0000 $lln0v $llm64v\nhvaddr $lm0v $llm64v $lr8v",
+    )
+    got = fetch(machine, GRF0, 8)
+    assert (got[:4] == got[4:]).all()
+    assert got.any()

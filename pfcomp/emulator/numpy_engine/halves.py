@@ -40,6 +40,7 @@ def split_halves(data: Words) -> tuple[Lanes, Lanes]:
 
 def join_halves(first: Lanes, second: Lanes) -> Words:
     """The opposite for 16-bit lanes: (h0, h1) and (h2, h3) to one long word."""
+    first, second = np.broadcast_arrays(first, second)  # one of them may hold a single cycle
     shape = (*first.shape[:-1], first.shape[-1] // 2)
     pairs = np.stack([second.reshape(*shape, 2), first.reshape(*shape, 2)], axis=-2)
     flat = np.ascontiguousarray(pairs.astype(np.uint16)).reshape(*shape[:-1], 4 * shape[-1])
