@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from heapq import heapify, heappop, heappush
 
 from pfcomp.isa.effects_hazards import Issue
@@ -15,14 +15,16 @@ Entry = tuple[int, int, Node]
 
 
 class Queues:
-    """Nodes whose predecessors are placed and whose moves are waited for.
+    """Nodes whose predecessors are placed.
 
-    A node is *parked* while its order is not below `limit`, *future* until its earliest step, then *ready* in its
-    lane, sorted by key.
+    A node is *parked* while its order is not below `limit`, *blocked* until its moves are waited for, *future* until
+    its earliest step, then *ready* in its lane, sorted by key.
     """
 
     def __init__(self) -> None:
         self.lanes: dict[Lane, list[Entry]] = {}
+        self.blocked: dict[Lane, list[tuple[int, int, Node]]] = {}
+        """Nodes of the window that moves block, by lane: key, order, node."""
         self.limit = 0
         self._parked: list[tuple[int, int, Node]] = []
         self._future: list[tuple[int, int, Node]] = []
@@ -40,8 +42,21 @@ class Queues:
         else:
             self._enter(node, now)
 
+    def unblock(self, node: Node, now: int) -> None:
+        """All moves that the node needs are waited for."""
+        if node.lane is None:
+            return
+        entries, entry = self.blocked.get(node.lane, []), (node.key, node.order, node)
+        at = bisect_left(entries, entry[:2], key=_without_node)
+        if at < len(entries) and entries[at][2] is node:  # otherwise it is still parked
+            del entries[at]
+            self._enter(node, now)
+
     def _enter(self, node: Node, now: int) -> None:
         self._arrivals += 1
+        if node.lane is not None and node.blockers:
+            insort(self.blocked.setdefault(node.lane, []), (node.key, node.order, node))
+            return
         if node.lane is not None:
             self._waiting[node.lane] = self._waiting.get(node.lane, 0) + 1
         if node.earliest > now:
@@ -99,3 +114,7 @@ class Queues:
     def waiting(self, lane: Lane) -> int:
         """Nodes of a lane that are ready or will be as soon as their step comes."""
         return self._waiting.get(lane, 0)
+
+
+def _without_node(entry: tuple[int, int, Node]) -> tuple[int, int]:
+    return entry[0], entry[1]

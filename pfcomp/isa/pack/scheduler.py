@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import insort
-
 from pfcomp.isa.effects_hazards import Issue
 from pfcomp.isa.model import Operand, Place
 
@@ -11,7 +9,7 @@ from .copies import CopyPlan, copy_needs, plan_copy, split_copy
 from .graph import Graph
 from .needs import ALL_UNITS, UNIT_BITS, Needs
 from .nodes import NOT_PLACED, Lane, Node
-from .queues import Entry, Queues
+from .queues import Queues
 from .rows import Flight, Row
 from .stats import COMPUTING
 from .storage import Choice, Storage, operand_of
@@ -58,7 +56,6 @@ class Scheduler:
         self._operations = [n for n in graph.nodes if n.micro is not None]
         self._oldest = 0
         self._left = len([n for n in graph.nodes if n.micro is not None or n.move is not None])
-        self._blocked: dict[Lane, list[Entry]] = {}  # key, order, node
         self._patient = True
         self._before = NOT_PLACED  # last non-empty row before the current one
         self.time = 0
@@ -326,8 +323,6 @@ class Scheduler:
         elif node.micro is None:
             node.time = node.earliest
             self._done(node)
-        elif node.blockers and node.lane is not None:
-            insort(self._blocked.setdefault(node.lane, []), (node.key, node.order, node))
         else:
             self.queues.add(node, self.time)
 
@@ -341,7 +336,7 @@ class Scheduler:
     def _issue_needed(self, row: Row, moved: bool) -> bool:
         """In an empty step, issue moves out of pace: one in any case, and all that the next operations wait for."""
         limit = min(self._limit(), self._oldest_order() + NARROW)
-        waiting = [e[2].blockers for entries in self._blocked.values() for e in entries if e[1] < limit]
+        waiting = [e[2].blockers for entries in self.queues.blocked.values() for e in entries if e[1] < limit]
         while self.transfers.due(self.time):
             if moved and not any(map(self.transfers.next_is_in, waiting)):
                 break
@@ -365,9 +360,8 @@ class Scheduler:
     def _unblocked(self, node: Node) -> None:
         if node.move is not None:
             self.transfers.unblock(node)
-        elif node.lane is not None:
-            self._blocked[node.lane].remove((node.key, node.order, node))
-            self.queues.add(node, self.time)
+        else:
+            self.queues.unblock(node, self.time)
 
     def _demanded(self) -> Flight | None:
         """A flight that has to land now so that a lane does not run dry in the next step.
@@ -383,7 +377,7 @@ class Scheduler:
 
     def _heads(self, limit: int) -> list[Node]:
         """The first node of the window in each lane that moves block, most urgent first."""
-        firsts = (next((e for e in entries if e[1] < limit), None) for entries in self._blocked.values())
+        firsts = (next((e for e in entries if e[1] < limit), None) for entries in self.queues.blocked.values())
         return [node for _, _, node in sorted(first for first in firsts if first is not None)]
 
 
