@@ -1,5 +1,5 @@
 # Sourced by tools/quickstart and tools/test: picks a Python and makes a virtual environment with pinned versions.
-# Usage: make_environment FOLDER EXTRAS   (EXTRAS such as "" or "[test]"); leaves $python set to the environment's own.
+# Usage: make_environment FOLDER REQUIREMENT...   (such as `.` or `-e .[test]`); leaves $python set to its own.
 
 find_python() {
     local candidate
@@ -14,14 +14,15 @@ find_python() {
 }
 
 make_environment() {
-    local folder=$1 extras=$2 base log
+    local folder=$1 base log
+    shift
     base=$(find_python) || return 1
     if [ ! -x "$folder/bin/python" ]; then
         "$base" -m venv "$folder" || { rm -rf "$folder"; return 1; }
     fi
     python=$folder/bin/python
     log=$folder/install.log
-    if ! "$python" -m pip install --disable-pip-version-check --quiet -c constraints.txt ".$extras" >"$log" 2>&1; then
+    if ! "$python" -m pip install --disable-pip-version-check --quiet -c constraints.txt "$@" >"$log" 2>&1; then
         cat "$log" >&2
         return 1
     fi
