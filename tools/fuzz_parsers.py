@@ -279,6 +279,7 @@ def run_guided(target: Target, seconds: float, seed: int, finds: Path, corpus: P
         import pfcomp.app
         import pfcomp.isa
         import pfcomp.isa.check  # noqa: F401
+    write_corpus(target, corpus)  # not earlier: making the seeds imports what has to be instrumented
     options = [f"-max_total_time={max(1, int(seconds))}", f"-timeout={int(SLOW)}", f"-max_len={MAXIMUM}",
                f"-seed={seed + 1}", f"-dict={corpus.with_suffix('.dict')}", f"-artifact_prefix={finds}/{target.name}-",
                "-print_final_stats=1"]  # fmt: skip
@@ -328,7 +329,6 @@ def guided(options: argparse.Namespace, names: Sequence[str]) -> int:
         print("fuzz_parsers: atheris is not installed; `pip install atheris`, or use --plain", file=sys.stderr)
         return 2
     if options.child:
-        write_corpus(TARGETS[options.target], options.corpus)
         run_guided(TARGETS[options.target], options.seconds, options.seed, options.finds, options.corpus)
         return 0
     share = ["--seconds", str(options.seconds / len(names)), "--seed", str(options.seed), "--finds", str(options.finds)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
-from pfcomp.emulator.rows import BAR_ROW, MASK_ROW, MATRIX_ROW, MATRIX_ROWS, MEMORIES, T_ROW
+from pfcomp.emulator.rows import BAR_ROW, MASK_ROW, MATRIX_ROW, MATRIX_ROWS, MEMORIES, ROWS, T_ROW
 from pfcomp.isa.model import CYCLES, Place
 
 MASK_ENTRIES = 16
@@ -53,6 +54,7 @@ AREAS: tuple[Area, ...] = (
 )
 
 
+@lru_cache(maxsize=ROWS)
 def area_of(row: int) -> Area | None:
     """The area of a row, None for constants and scratch, which no program can name."""
     return next((area for area in AREAS if area.first <= row < area.first + area.rows), None)
