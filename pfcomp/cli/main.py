@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("pfcomp.cli.pfrun", "cli", "Run an app, a codegen_dir or an assembly program (also: pfrun)."),
     "dump": ("pfcomp.cli.dump_gpfnapp", "cli", "Show what an app holds (also: dump_gpfnapp)."),
     "asm": ("pfcomp.cli.asm", "asm", "Check and translate assembly programs."),
+    "ops": ("pfcomp.cli.ops", "ops", "Show the operators that are taken, how they are lowered, and their limits."),
+    "check": ("pfcomp.cli.check", "check", "Say what of a program would compile, what would not, and why."),
     "options": ("pfcomp.cli.options", "options", "Show the compile options and presets."),
     "cache": ("pfcomp.cli.cache", "cache", "Show and clear the compilation cache."),
     "doctor": ("pfcomp.cli.doctor", "doctor", "Say what is installed and which engine is in use."),

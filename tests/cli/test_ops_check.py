@@ -1,0 +1,150 @@
+"""`pfcomp ops` and `pfcomp check`: the table, the pages, reports on functions, models and scripts, exit statuses."""
+
+import json
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+from pfcomp.cli.main import cli
+from pfcomp.frontend.coverage import aten_table, page
+from pfcomp.kernels.table import ELEMENTWISE
+from pfcomp.passes.core_ops import CORE_OPS
+from tests.cli.test_main import ends
+
+FUNCTIONS = """\
+import torch
+
+def axpy(inputs):
+    return {"out": inputs["x"] * 2.0 + inputs["y"]}
+
+def angles(inputs):
+    angle = torch.erf(inputs["x"])
+    angle = torch.erf(angle)
+    return {"out": torch.sin(angle) + inputs["x"]}
+
+def numbers(inputs):
+    return {"out": inputs["x"] + 1}
+
+def untraceable(inputs):
+    return {"out": 1}
+"""
+SCRIPT = """\
+import sys, torch
+from mlsdk import Context, MNDevice
+context = Context(MNDevice("pfvm:cpu"))
+x = torch.ones(3, 4)
+double = context.compile(lambda i: {"y": i["x"] + i["x"]}, {"x": x}, "one")
+print("got", double({"x": x})["y"].cpu().sum().item(), *sys.argv[1:])
+context.compile(lambda i: {"z": torch.erf(i["x"])}, {"x": x}, "two")
+"""
+MODEL = "m (float[2,3] x) => (float[2,3] y) { a = Add(x, x) b = Foo.Mystery(a) y = Abs(b) }"
+X = "x=float32[3,4]"
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return lambda *arguments: ends(monkeypatch, capsys, cli, *arguments)
+
+
+def test_the_table_of_operators(call):
+    status, out, _ = call("ops")
+    lines = out.splitlines()
+    assert status == 0
+    assert {line.split()[0] for line in lines[1:-1]} == {*CORE_OPS, *ELEMENTWISE, *(r.name for r in aten_table())}
+    (erf,) = [line.split() for line in lines if line.startswith("Erf ")]
+    assert erf[1] == "13-18"
+    rows = {row["operator"]: row for row in json.loads(call("ops", "--json")[1])["onnx"]}
+    assert {name for name, row in rows.items() if row["compiled"]} >= set(ELEMENTWISE)
+    assert rows["Sum"]["opset"] == "13-18"
+    assert call("ops", "--md")[1] == page()
+
+
+def test_a_function_that_would_compile(call):
+    status, out, _ = call("check", "functions.py:axpy", "--sample", X, "--sample", "y=float32[4]")
+    assert (status, out) == (0, "axpy: 2 of 2 nodes would compile (100.0 %)\n  yes  Add  x1\n  yes  Mul  x1\n")
+
+
+def test_all_that_is_missing_at_once(call):
+    status, out, err = call("check", "functions.py:angles", "--sample", X, "--json")
+    (checked,) = json.loads(out)["checked"]
+    assert (status, err) == (4, "")
+    assert (checked["nodes"], checked["supported"]) == (4, {"Add": 1})
+    erf = checked["problems"][0]
+    assert (erf["op"], erf["count"], erf["sources"]) == ("Erf", 2, ["functions.py:7", "functions.py:8"])
+    assert [problem["op"] for problem in checked["problems"]] == ["Erf", "Sin"]
+    assert "functions.py:7, functions.py:8" in call("check", "functions.py:angles", "--sample", X)[1]
+
+
+def test_element_types_count(call):
+    status, out, _ = call("check", "functions.py:numbers", "--sample", "x=int64[3]")
+    assert status == 4
+    assert "element type INT64" in out
+
+
+def test_a_function_that_cannot_be_captured(call):
+    status, out, _ = call("check", "functions.py:untraceable", "--sample", X)
+    assert status == 4
+    assert out.startswith("untraceable: cannot be captured: PF0306: ")
+    assert out.count("\n") == 1
+
+
+def test_a_model(call, tmp_path):
+    header = '<ir_version: 8, opset_import: ["" : 18, "Foo" : 1]>'
+    onnx.save(onnx.parser.parse_model(header + MODEL), tmp_path / "m.onnx")
+    status, out, _ = call("check", "m.onnx")
+    assert status == 4
+    assert out.splitlines()[0] == "m: 1 of 3 nodes would compile (33.3 %)"
+    assert "Foo::Mystery" in out
+
+
+def test_a_script_goes_on_to_its_last_function(call, tmp_path):
+    status, out, err = call("check", "script.py", "argument")
+    assert status == 4
+    assert [line.split(":")[0] for line in out.splitlines() if "would compile" in line] == ["one", "two"]
+    assert err == "got 24.0 argument\n"
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_script_that_fails_later(call, tmp_path):
+    lines = SCRIPT.splitlines()
+    (tmp_path / "script.py").write_text("\n".join([*lines[:5], "raise ValueError('later')"]))
+    status, out, err = call("check", "script.py")
+    assert (status, err) == (3, "pfcomp: PF0805: script.py:6: the script raised ValueError: later\n")
+    assert out.count("would compile") == 1
+    (tmp_path / "script.py").write_text("\n".join([*lines[:4], 'context.compile(lambda i: {"y": 1}, {"x": x}, "a")']))
+    status, out, err = call("check", "script.py")
+    assert (status, err) == (4, "")
+    assert out.startswith("script: cannot be captured: PF0306: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (["none.py"], 3, "PF0804"),
+        (["none"], 3, "PF0804"),
+        (["functions.py"], 3, "PF0806"),
+        (["functions.py:none", "--sample", X], 3, "PF0807"),
+        (["functions.py:axpy", "--sample", "x"], 2, "PF0808"),
+        (["functions.py:axpy", "argument"], 2, "PF0801"),
+        (["functions.py", "--sample", X], 2, "PF0801"),
+    ],
+)
+def test_mistakes_are_one_line(call, arguments, status, code):
+    got, out, err = call("check", *arguments)
+    assert (got, out, err.count("\n")) == (status, "", 1)
+    assert err.startswith(f"pfcomp: {code}: ")
+
+
+@pytest.mark.parametrize("name", ["ops", "check"])
+def test_help_imports_nothing_heavy(name):
+    code = (
+        f"import sys\nfrom pfcomp.cli.main import cli\ncli.main(['{name}', '--help'], standalone_mode=False)\n"
+        "print([m for m in ('torch', 'onnx', 'numpy', 'onnx_ir') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n"), done.stdout
