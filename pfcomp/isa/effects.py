@@ -12,7 +12,7 @@ from .effects_transfer import transfer_spans
 from .model import MaskRef, Op, Operand, Place, Unit
 from .roles import form_of
 from .tables_forms import Direction
-from .tables_places import FORWARDS, LOCAL_MEMORIES, MATRICES
+from .tables_places import FORWARDS, MATRICES
 
 __all__ = [
     "Effects", "MaskDefaults", "PeAccess", "Span", "Turnaround", "effects", "long_words", "move_spans",
@@ -25,7 +25,6 @@ Turnaround = tuple[str, int]
 """Family and width of a turnaround transfer; both must agree between up and down (isa.md 12.3)."""
 
 _T_READ = pe_access(Operand(Place.T, 4))
-_BARS = {Place.LM0: Place.BAR0, Place.LM1: Place.BAR1}
 # Plain integers: operators of IntFlag are too slow for something done for every operand.
 _READ_ISSUES: dict[Place, int] = {Place.LM0: int(Issue.LM0_READ), Place.LM1: int(Issue.LM1_READ)}
 _WRITE_ISSUES: dict[Place, int] = {
@@ -165,8 +164,3 @@ _L2BM_ISSUES: dict[Direction, int] = {
     Direction.DOWN: int(Issue.L2BM_DOWN),
     Direction.SIDE: int(Issue.L2BM_SIDE),
 }
-
-
-def base_register(access: PeAccess) -> Place | None:
-    """BAR0 for LM0, BAR1 for LM1, whose value is added to every access; None for other places."""
-    return _BARS[access.place] if access.place in LOCAL_MEMORIES else None

@@ -68,6 +68,8 @@ def test_streamed_add_is_bound_by_the_l2bm():
     assert stats.computing == 128
     assert stats.both >= 127
     assert stats.moving > 3070
+    assert stats.expressions_per_step == stats.counts.ops / stats.steps
+    assert dict(stats.as_pairs())["ops_l1bm"] == 384
 
 
 def test_independent_vectors_overlap():

@@ -15,7 +15,6 @@ _TIMED = frozenset({Place.GRF0, Place.GRF1, Place.T})
 _REGISTER_STEPS = 2  # 4·3 - 3 cycles are enough for every pattern
 _PRODUCERS = tuple(dict.fromkeys(int(h.producer) for h in PORT_HAZARDS))
 _CONSUMERS = tuple((h, int(h.producer), int(h.consumer), h.gap + 1) for h in PORT_HAZARDS)
-_ALL_CONSUMERS = sum({int(bit): 0 for h in PORT_HAZARDS for bit in h.consumer})
 _DATA = tuple((h, int(h.producer), int(h.consumer), h.gap + 1) for h in DATA_HAZARDS)
 _DATA_PRODUCERS = sum(int(h.producer) for h in DATA_HAZARDS)
 _LONGEST_DATA = max(h.gap + 1 for h in DATA_HAZARDS)
