@@ -171,4 +171,4 @@ def test_time_is_linear():
     """About 0.15 ms per operation on an idle machine; generous here."""
     start = time.process_time()
     pack(streamed_add(256, 16))
-    assert time.process_time() - start < 12
+    assert time.process_time() - start < 30
