@@ -20,33 +20,15 @@ static inline __attribute__((always_inline)) Parts parts_of(U8 bits, uint32_t mb
 }
 
 /* All ones where an element is not plain block float of the common exponent `top`. */
-static inline __attribute__((always_inline)) U8 odd_of(Parts p, U8 top, uint32_t infinite, uint32_t extended) {
-    return (U8)(p.field == infinite) | (p.some & (U8)(p.field != top) & ((U8)(p.field != 0u) | extended));
+static inline __attribute__((always_inline)) U8 odd_of(Parts p, U8 top, uint32_t infinite) {
+    return (U8)(p.field == infinite) | (p.some & (U8)(p.field != top) & (U8)(p.field != 0u));
 }
 
 static inline __attribute__((always_inline)) I8 signed_of(U8 mantissa, U8 negative) {
     return (I8)((mantissa ^ negative) - negative);
 }
 
-/* Signed mantissas of half elements, the largest exponent with a mantissa, whether anything is not plain. */
-static void half_blocks(const uint64_t *row, int negate, float *out, int32_t *exponent, uint32_t *irregular) {
-    const uint16_t *bits = (const uint16_t *)row;
-    uint32_t flip = negate ? 0x8000 : 0;
-    for (int m = 0; m < TILE_MABS; m++) {
-        U8 a = load_halves(bits + 16 * m), b = load_halves(bits + 16 * m + 8);
-        Parts p = parts_of(a, 9, 63, 0x1ff), q = parts_of(b, 9, 63, 0x1ff);
-        U8 top = spread_max(larger(p.counted, q.counted), ALL);
-        U8 odd = spread_or(odd_of(p, top, 63, ~0u) | odd_of(q, top, 63, ~0u), ALL);
-        F8 low = __builtin_convertvector(signed_of(p.mantissa, 0u - (((a ^ flip) >> 15) & 1u)), F8);
-        F8 high = __builtin_convertvector(signed_of(q.mantissa, 0u - (((b ^ flip) >> 15) & 1u)), F8);
-        memcpy(out + 16 * m, &low, sizeof low);
-        memcpy(out + 16 * m + 8, &high, sizeof high);
-        exponent[m] = (int32_t)top[0] - 31 - 8;
-        irregular[m] = odd[0] & 1;
-    }
-}
-
-/* The same for single elements; `step` 2 takes the upper word of each PE only. */
+/* Signed mantissas of single elements, the largest exponent with a mantissa, whether anything is not plain; `step` 2 takes the upper word of each PE only. */
 static void single_blocks(const uint64_t *row, const Shape *s, int negate, double *out, int32_t *exponent, uint32_t *irregular) {
     const uint32_t *bits = (const uint32_t *)row;
     uint32_t flip = negate ? F_SIGN : 0, ones = 0x7fffffu & (~0u << s->ignored), even = s->column_step == 2 ? 0 : ~0u;
@@ -54,7 +36,7 @@ static void single_blocks(const uint64_t *row, const Shape *s, int negate, doubl
     for (int m = 0; m < TILE_MABS; m++) {
         U8 a = load_words(bits + 8 * m) & used;
         Parts p = parts_of(a, 23, 255, ones);
-        U8 top = spread_max(p.counted, ALL), odd = spread_or(odd_of(p, top, 255, 0), ALL);
+        U8 top = spread_max(p.counted, ALL), odd = spread_or(odd_of(p, top, 255), ALL);
         I8 mantissa = signed_of(p.mantissa & (U8)(p.field != 0u), 0u - (((a ^ flip) >> 31) & 1u));
         for (int k = 0; k < 8; k++) out[8 * m + k] = (double)mantissa[k];
         exponent[m] = (int32_t)top[0] - 127 - 22;
@@ -73,27 +55,24 @@ static void low_parts(const double *mantissa, int bits, int count, double *low, 
 
 void decode_vectors(const uint64_t *row, int format, int negate, Vectors *v) {
     const Shape *s = &SHAPES[format];
-    if (format == FORMAT_H) {
-        half_blocks(row, negate, v->h, v->exponent, v->irregular);
-        return;
-    }
     single_blocks(row, s, negate, v->w, v->exponent, v->irregular);
     if (s->low_bits) low_parts(v->w, s->low_bits, TILE_MABS * 8, v->low, v->sign);
 }
 
 void decode_matrix(Tile *t, int32_t first_row, int format, Decoded *d) {
+    if (format == FORMAT_H) {
+        decode_half_matrix(t, first_row, d);
+        return;
+    }
     const Shape *s = &SHAPES[format];
     Vectors v;
     for (int r = 0; r < s->size; r++) {
-        int lane = result_lane(format == FORMAT_H, r);
+        int lane = result_lane(0, r);
         decode_vectors(row_of(t, first_row + r), format, 0, &v);
         for (int m = 0; m < TILE_MABS; m++) {
             d->exponent[m][lane] = v.exponent[m];
             d->irregular[m][lane] = v.irregular[m];
-            if (format == FORMAT_H)
-                for (int k = 0; k < 16; k++) d->h[m][k][lane] = v.h[16 * m + k];
-            else
-                for (int k = 0; k < 8; k++) d->w[m][k][lane] = v.w[8 * m + k];
+            for (int k = 0; k < 8; k++) d->w[m][k][lane] = v.w[8 * m + k];
             if (s->low_bits)
                 for (int k = 0; k < 8; k++) d->low[m][k][lane] = v.low[8 * m + k], d->sign[m][k][lane] = v.sign[8 * m + k];
         }

@@ -23,10 +23,11 @@ typedef struct {
     int64_t rows;
 } Chip;
 
-/* A matrix register, decoded for one format: signed mantissas by column lane, then row lane; block exponents. */
+/* A matrix register, decoded for one format: signed mantissas by column lane, then row lane; block exponents. Halves:
+   two columns in each word. */
 typedef struct {
     int format; /* -1: stale */
-    float h[TILE_MABS][16][16];
+    uint32_t pairs[TILE_MABS][8][16];
     double w[TILE_MABS][8][8], low[TILE_MABS][8][8], sign[TILE_MABS][8][8];
     int32_t exponent[TILE_MABS][16];
     uint32_t irregular[TILE_MABS][16];

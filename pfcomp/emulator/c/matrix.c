@@ -1,44 +1,24 @@
-/* Matrix times vector and matrix reads (isa.md 11, 18.7).
+/* Matrix times vector in single and double, and matrix reads (isa.md 11, 18.7); halves: matrix_half.c.
 
-   Sums of half products are below 2^24 and exact in binary32, those of singles below 2^53 and exact in binary64, in any
-   order. They are scaled by a power of two, added to the addend with one rounding, and checked as in vector.c. Rows or
-   vectors that are not plain block float go to an exact scalar sum. */
+   Sums of single products are below 2^53 and exact in binary64, in any order. They are scaled by a power of two, added to
+   the addend with one rounding, and checked as in vector.c. Rows or vectors that are not plain block float go to an exact
+   scalar sum. */
 #include "matrix.h"
 
 #include "codes.h"
 #include "lanes.h"
 #include "wide_sum.h"
 
-typedef float V8 __attribute__((vector_size(32), aligned(4)));
 typedef double V4 __attribute__((vector_size(32), aligned(8)));
 
-enum { MOST = TILE_MABS * 16 }; /* results of a cycle of a tile */
+enum { MOST = TILE_MABS * 8 }; /* results of a cycle of a tile */
 
 typedef struct {
     Vectors vectors[CYCLES];
-    float h[CYCLES][MOST];
     double w[CYCLES][MOST];
     int32_t exponent[MOST];
     uint32_t addend[MOST], out[MOST], flags[MOST];
 } Work;
-
-static void sums_half(const Decoded *d, Work *w) {
-    for (int m = 0; m < TILE_MABS; m++) {
-        V8 low[CYCLES] = {{0}}, high[CYCLES] = {{0}};
-        for (int k = 0; k < 16; k++) {
-            const V8 *column = (const V8 *)d->h[m][k];
-            for (int c = 0; c < CYCLES; c++) {
-                float x = w->vectors[c].h[16 * m + k];
-                low[c] += column[0] * x;
-                high[c] += column[1] * x;
-            }
-        }
-        for (int c = 0; c < CYCLES; c++) {
-            *(V8 *)(w->h[c] + 16 * m) = low[c];
-            *(V8 *)(w->h[c] + 16 * m + 8) = high[c];
-        }
-    }
-}
 
 static void sums_wide(const Decoded *d, const Shape *s, Work *w) {
     for (int m = 0; m < TILE_MABS; m++) {
@@ -98,34 +78,7 @@ static uint32_t finish_half(const double *restrict sums, int count, Work *w) {
     return any;
 }
 
-#ifdef __FMA__
-/* Half sums have 24 bits and exponents that single holds, so one fused multiply-add rounds once. */
-static uint32_t finish_fused(const float *restrict sums, int count, Work *w) {
-    uint32_t any = 0, *restrict out = w->out, *restrict flags = w->flags;
-    const uint32_t *restrict addend = w->addend;
-    const int32_t *restrict exponent = w->exponent;
-    for (int i = 0; i < count; i++) {
-        float scale = as_float((uint32_t)(exponent[i] + 127) << 23);
-        uint32_t r = float_bits(__builtin_fmaf(sums[i], scale, as_float(clean(addend[i])))), e = r & F_EXPONENT;
-        flags[i] |= (mask_if(e == F_EXPONENT) | mask_if((r & ~F_SIGN) == LEAST_SINGLE)) & EXACT;
-        any |= flags[i];
-        out[i] = r & mask_if(e != 0);
-    }
-    return any;
-}
-#endif
-
-static uint32_t finish(const Op *op, int c, int count, Work *w) {
-    if (op->p[1] == FORMAT_H) {
-#ifdef __FMA__
-        if (!op->p[3]) return finish_fused(w->h[c], count, w);
-#endif
-        for (int i = 0; i < count; i++) w->w[c][i] = (double)w->h[c][i];
-    }
-    return op->p[3] ? finish_half(w->w[c], count, w) : finish_single(w->w[c], count, w);
-}
-
-static uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format add, Format out) {
+uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format add, Format out) {
     const Shape *s = &SHAPES[op->p[1]];
     const uint64_t *row = row_of(t, op->p[0] + r) + 4 * m, *vector = row_of(t, op->src[0][c]) + 4 * m;
     uint64_t a[16], b[16], flip = op->p[2] & 1 ? 1ull << (s->bits - 1) : 0;
@@ -140,32 +93,26 @@ static uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, u
 /* Exponents, irregular lanes and addends of a cycle, lane by lane. */
 static void prepare(const Tile *t, const Op *op, int c, const Decoded *d, Work *w) {
     const Vectors *v = &w->vectors[c];
-    int lanes = op->p[1] == FORMAT_H ? 16 : 8, half = lanes == 16;
     for (int m = 0; m < TILE_MABS; m++)
-        for (int i = 0; i < lanes; i++) {
-            w->exponent[lanes * m + i] = d->exponent[m][i] + v->exponent[m];
-            w->flags[lanes * m + i] = (d->irregular[m][i] | v->irregular[m]) << 1;
+        for (int i = 0; i < 8; i++) {
+            w->exponent[8 * m + i] = d->exponent[m][i] + v->exponent[m];
+            w->flags[8 * m + i] = (d->irregular[m][i] | v->irregular[m]) << 1;
         }
     if (!op->p[5]) {
         memset(w->addend, 0, sizeof w->addend);
         return;
     }
-    const uint32_t *high = (const uint32_t *)row_of(t, op->src[1][c]), *low = (const uint32_t *)row_of(t, op->src[1][4 + c]);
-    uint32_t flip = op->p[2] & 2 ? F_SIGN : 0;
-    for (int m = 0; m < TILE_MABS; m++)
-        for (int i = 0; i < 8; i++) {
-            w->addend[lanes * m + i] = high[8 * m + i] ^ flip;
-            if (half) w->addend[lanes * m + 8 + i] = low[8 * m + i] ^ flip;
-        }
+    const uint32_t *addend = (const uint32_t *)row_of(t, op->src[1][c]), flip = op->p[2] & 2 ? F_SIGN : 0;
+    for (int i = 0; i < MOST; i++) w->addend[i] = addend[i] ^ flip;
 }
 
 /* Lane i of a cycle again: ties from the two terms of the sum, everything else exactly. */
 static uint32_t settle(const Tile *t, const Op *op, int c, int i, const Work *w) {
-    int size = SHAPES[op->p[1]].size, half = op->p[1] == FORMAT_H, narrow = op->p[3];
+    int narrow = op->p[3];
     if (w->flags[i] & EXACT) {
         int r = 0;
-        while (result_lane(half, r) != i % size) r++;
-        return (uint32_t)exact_output(t, op, c, i / size, r, w->addend[i], SINGLE, narrow ? HALF : SINGLE);
+        while (result_lane(0, r) != i % 8) r++;
+        return (uint32_t)exact_output(t, op, c, i / 8, r, w->addend[i], SINGLE, narrow ? HALF : SINGLE);
     }
     double scale = as_double((uint64_t)(w->exponent[i] + 1023) << 52);
     double s = sum_off_ties(w->w[c][i] * scale, (double)as_float(clean(w->addend[i])));
@@ -174,20 +121,10 @@ static uint32_t settle(const Tile *t, const Op *op, int c, int i, const Work *w)
 }
 
 /* Results to rows; narrow ones pack from the top of LW0. */
-static void store(Tile *t, const Op *op, int c, const Work *w) {
-    int half = op->p[1] == FORMAT_H;
-    uint64_t *dst = row_of(t, op->dst[c]), *low = op->dst[4] < 0 ? 0 : row_of(t, op->dst[4 + c]);
-    if (!op->p[3]) {
-        for (int m = 0; m < TILE_MABS; m++) {
-            memcpy(dst + 4 * m, w->out + (half ? 16 : 8) * m, 32);
-            if (half && low) memcpy(low + 4 * m, w->out + 16 * m + 8, 32);
-        }
-        return;
-    }
-    for (int i = 0; i < PES; i++) {
-        const uint32_t *r = half ? w->out + 16 * (i / 4) + 2 * (i % 4) : w->out + 2 * i;
-        dst[i] = (uint64_t)(r[1] << 16 | r[0]) << 32 | (half ? r[9] << 16 | r[8] : 0);
-    }
+static void store(uint64_t *dst, const uint32_t *out, int narrow) {
+    if (!narrow) memcpy(dst, out, PES * 8);
+    else
+        for (int i = 0; i < PES; i++) dst[i] = (uint64_t)(out[2 * i + 1] << 16 | out[2 * i]) << 32;
 }
 
 /* One double output: four approximate products at one exponent fit 128 bits; anything irregular goes the long way. */
@@ -232,44 +169,53 @@ static void double_op(Tile *t, const Op *op) {
     }
 }
 
+static void single_op(Tile *t, const Op *op, const Decoded *d) {
+    const Shape *s = &SHAPES[op->p[1]];
+    Work w;
+    for (int c = 0; c < CYCLES; c++) decode_vectors(row_of(t, op->src[0][c]), op->p[1], op->p[2] & 1, &w.vectors[c]);
+    sums_wide(d, s, &w);
+    if (s->low_bits) correct(d, s, &w);
+    for (int c = 0; c < CYCLES; c++) {
+        prepare(t, op, c, d, &w);
+        if (op->p[3] ? finish_half(w.w[c], MOST, &w) : finish_single(w.w[c], MOST, &w))
+            for (int i = 0; i < MOST; i++)
+                if (w.flags[i]) w.out[i] = settle(t, op, c, i, &w);
+        store(row_of(t, op->dst[c]), w.out, op->p[3]);
+    }
+}
+
 void matvec_op(Tile *t, const Op *op) {
     if (op->p[1] == FORMAT_D) {
         double_op(t, op);
         return;
     }
-    const Shape *s = &SHAPES[op->p[1]];
     Decoded *d = &t->matrix[op->p[0] == MATRIX_Y_ROW];
     if (d->format != op->p[1]) decode_matrix(t, op->p[0], op->p[1], d);
-    Work w;
-    for (int c = 0; c < CYCLES; c++) decode_vectors(row_of(t, op->src[0][c]), op->p[1], op->p[2] & 1, &w.vectors[c]);
-    if (op->p[1] == FORMAT_H) sums_half(d, &w);
-    else sums_wide(d, s, &w);
-    if (s->low_bits) correct(d, s, &w);
-    for (int c = 0; c < CYCLES; c++) {
-        prepare(t, op, c, d, &w);
-        if (finish(op, c, TILE_MABS * s->size, &w))
-            for (int i = 0; i < TILE_MABS * s->size; i++)
-                if (w.flags[i]) w.out[i] = settle(t, op, c, i, &w);
-        store(t, op, c, &w);
-    }
+    if (op->p[1] == FORMAT_H) half_matvec(t, op, d);
+    else single_op(t, op, d);
 }
 
-void mread_op(Tile *t, const Op *op) {
-    const Shape *s = &SHAPES[op->p[2]];
-    int per_word = 64 / s->bits, step = s->bits == 16 ? 2 : 1;
-    uint64_t ones = s->bits == 64 ? ~0ull : (1ull << s->bits) - 1;
+static inline __attribute__((always_inline)) void read_columns(Tile *t, const Op *op, int bits, int size) {
+    int per_word = 64 / bits, step = bits == 16 ? 2 : 1;
+    uint64_t ones = bits == 64 ? ~0ull : (1ull << bits) - 1;
     for (int c = 0; c < (op->dst[4] < 0 ? CYCLES : 2 * CYCLES); c++) {
-        int column = (op->p[1] + step * (c % CYCLES) + c / CYCLES) % s->size;
-        int pe = column / per_word, shift = 64 - s->bits * (1 + column % per_word);
+        int column = (op->p[1] + step * (c % CYCLES) + c / CYCLES) % size;
+        int pe = column / per_word, shift = 64 - bits * (1 + column % per_word);
         uint64_t *dst = row_of(t, op->dst[c]);
         for (int p = 0; p < 4; p++) {
             const uint64_t *rows = row_of(t, op->p[0] + per_word * p) + pe;
             for (int m = 0; m < TILE_MABS; m++) {
                 uint64_t word = 0;
                 for (int k = 0; k < per_word; k++)
-                    word |= ((rows[(size_t)k * PES + 4 * m] >> shift) & ones) << (64 - s->bits * (k + 1));
+                    word |= ((rows[(size_t)k * PES + 4 * m] >> shift) & ones) << (64 - bits * (k + 1));
                 dst[4 * m + p] = word;
             }
         }
     }
+}
+
+void mread_op(Tile *t, const Op *op) {
+    if (op->p[2] == FORMAT_H) read_columns(t, op, 16, 16);
+    else if (op->p[2] == FORMAT_D) read_columns(t, op, 64, 4);
+    else read_columns(t, op, 32, 8);
 }

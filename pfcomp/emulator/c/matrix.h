@@ -15,9 +15,8 @@ typedef struct {
 
 extern const Shape SHAPES[4];
 
-/* One cycle of vector operands of a tile. */
+/* One cycle of single vector operands of a tile. */
 typedef struct {
-    float h[TILE_MABS * 16];
     double w[TILE_MABS * 8], low[TILE_MABS * 8], sign[TILE_MABS * 8];
     int32_t exponent[TILE_MABS];
     uint32_t irregular[TILE_MABS];
@@ -35,6 +34,11 @@ static inline int result_lane(int format_is_half, int r) {
     return format_is_half ? 8 * (r % 4 / 2) + 2 * (r / 4) + 1 - r % 2 : r ^ 1;
 }
 
+/* Output r of MAB m in cycle c by exact scalar arithmetic. */
+uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format add, Format out);
+
+void half_matvec(Tile *t, const Op *op, const Decoded *d);
+void decode_half_matrix(Tile *t, int32_t first_row, Decoded *d);
 void decode_matrix(Tile *t, int32_t first_row, int format, Decoded *d);
 void decode_vectors(const uint64_t *row, int format, int negate, Vectors *v);
 

@@ -6,6 +6,7 @@
 #include "codes.h"
 #include "engine.h"
 #include "exact.h"
+#include "half_lanes.h"
 #include "lanes.h"
 
 enum { LANES = 4 * PES, WORDS = 2 * PES };
@@ -49,11 +50,8 @@ static uint32_t sum_to_half(Work *w, int lanes) {
     return any;
 }
 
-static void products(Work *w, int lanes, int low_bits) {
-    if (!low_bits) {
-        for (int i = 0; i < lanes; i++) w->p[i] = (double)as_float(clean(w->x[i])) * (double)as_float(clean(w->y[i]));
-        return;
-    }
+/* Single products with the chip's approximation of the low five bits. */
+static void products(Work *w, int lanes) {
     for (int i = 0; i < lanes; i++) {
         uint32_t x = clean(w->x[i]), y = clean(w->y[i]), low = (x & 31) * (y & 31);
         int32_t correction = low ? 256 - (int32_t)low : 0;
@@ -77,24 +75,20 @@ static uint32_t add_singles(Work *w, int lanes) {
     return any;
 }
 
-#ifdef __FMA__
-/* x * y + z of halves held as singles: their product fits single, so one fused operation rounds once. */
-static uint32_t fused(Work *w, int lanes) {
+/* x * y + z of halves held as singles: the product is exact in single, so one addition rounds once. */
+static inline __attribute__((always_inline)) uint32_t half_products(Work *w, int lanes, int narrow) {
     uint32_t any = 0;
-    uint32_t *restrict out = w->out, *restrict flags = w->flags;
-    const uint32_t *restrict x = w->x;
-    const uint32_t *restrict y = w->y;
-    const uint32_t *restrict z = w->z;
-    for (int i = 0; i < lanes; i++) {
-        float s = __builtin_fmaf(as_float(clean(x[i])), as_float(clean(y[i])), as_float(clean(z[i])));
-        uint32_t r = float_bits(s), e = r & F_EXPONENT;
-        flags[i] = (mask_if(e == F_EXPONENT) | mask_if((r & ~F_SIGN) == LEAST_SINGLE)) & EXACT;
-        any |= flags[i];
-        out[i] = r & mask_if(e != 0);
+    for (int i = 0; i < lanes; i += 8) {
+        F8 x = (F8)clean_lanes(load_words(w->x + i)), y = (F8)clean_lanes(load_words(w->y + i));
+        F8 z = (F8)clean_lanes(load_words(w->z + i)), p = x * y, s = p + z;
+        U8 r = narrow ? half_of(off_half_ties(p, z, s)) : clean_lanes((U8)s);
+        U8 infinite = (U8)(((U8)s & F_EXPONENT) == F_EXPONENT) & EXACT;
+        memcpy(w->out + i, &r, sizeof r);
+        memcpy(w->flags + i, &infinite, sizeof infinite);
+        any |= any_lane(infinite);
     }
     return any;
 }
-#endif
 
 static void repair(Work *w, int lanes, int low_bits, int narrow) {
     for (int i = 0; i < lanes; i++) {
@@ -115,15 +109,13 @@ static void lanes_op(int operation, Work *w, int lanes, int low_bits, int narrow
     int addition = operation == VADD || operation == VPASSA;
     if (addition && !narrow) {
         any = add_singles(w, lanes);
-#ifdef __FMA__
-    } else if (!low_bits && !narrow) {
-        any = fused(w, lanes);
-#endif
+    } else if (!low_bits) {
+        any = narrow ? half_products(w, lanes, 1) : half_products(w, lanes, 0);
     } else {
         if (addition)
             for (int i = 0; i < lanes; i++) w->p[i] = (double)as_float(clean(w->x[i]));
         else
-            products(w, lanes, low_bits);
+            products(w, lanes);
         any = narrow ? sum_to_half(w, lanes) : sum_to_single(w, lanes);
     }
     if (any) repair(w, lanes, low_bits, narrow);
@@ -166,7 +158,7 @@ static void vector_single(Tile *t, const Op *op) {
     }
 }
 
-static void load_halves(const uint64_t *row, uint32_t sign, uint32_t *lanes) {
+static void widen_halves(const uint64_t *row, uint32_t sign, uint32_t *lanes) {
     const uint16_t *bits = (const uint16_t *)row;
     for (int i = 0; i < LANES; i++) lanes[i] = half_to_single(bits[i]) ^ sign;
 }
@@ -185,8 +177,8 @@ static void vector_half(Tile *t, const Op *op) {
     roles(op->p[0], &y, &z);
     Work w;
     for (int c = 0; c < CYCLES; c++) {
-        load_halves(row_of(t, op->src[0][c]), sign_mask(op, 0), w.x);
-        if (y > 0) load_halves(row_of(t, op->src[y][c]), sign_mask(op, y), w.y);
+        widen_halves(row_of(t, op->src[0][c]), sign_mask(op, 0), w.x);
+        if (y > 0) widen_halves(row_of(t, op->src[y][c]), sign_mask(op, y), w.y);
         if (z > 0) load_four(row_of(t, op->src[z][c]), row_of(t, op->src[z][4 + c]), sign_mask(op, z), w.z);
         defaults(op->p[0], &w, LANES);
         lanes_op(op->p[0], &w, LANES, 0, op->p[3]);
