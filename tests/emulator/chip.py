@@ -8,7 +8,6 @@ from pfcomp.isa import parse
 from pfcomp.isa.model import Place
 
 AVAILABLE = ("numpy",) if native.library() is None else ("numpy", "c")
-CASES = 64 * TILES * PES_PER_TILE // 64  # one case per PE and cycle group
 
 
 def run(machine, text):
