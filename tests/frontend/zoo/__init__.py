@@ -11,7 +11,9 @@ from tests.frontend.zoo import (
     mnist_mlp,
     ncf,
     networks,
+    torch_adam,
     train,
+    vae_encode,
     vit,
     whisper,
 )
@@ -31,5 +33,7 @@ BUILDERS: dict[str, Callable[[], Program]] = {
     "llama_kv_cache": networks.llama,
     "whisper": whisper.build,
     "ncf": ncf.build,
+    "torch_adam": torch_adam.build,
+    "vae_encode": vae_encode.build,
     "detection_head": networks.detector,
 }

@@ -11,6 +11,7 @@ import torch
 
 from pfcomp.frontend import capture, export
 from pfcomp.frontend.names import get_tensor_name, set_buffer_name_in_optimizer, set_tensor_name_in_module
+from pfcomp.frontend.randomness import SEED_NAME
 from pfcomp.frontend.tolerance import relative_error, tolerance
 from pfcomp.frontend.torch_tensor import to_numpy
 from pfcomp.passes.core_ops import classify
@@ -82,6 +83,8 @@ class Exported:
     def __init__(self, model: Any) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
+        # onnxruntime 1.32's fusion of Transpose into MatMul, from the level EXTENDED on, is wrong for a vector operand
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3  # no warning that states are inputs with a default
         self._session = onnxruntime.InferenceSession(serialised(model), options, providers=["CPUExecutionProvider"])
         self.outputs = [value.name for value in self._session.get_outputs()]
@@ -121,8 +124,8 @@ class _Way:
         self._compare(self.outputs, expected)
 
     def finish(self, states: Mapping[str, torch.Tensor]) -> None:
-        """Compare the states that a phase has; a state that eager torch does not have is a KeyError."""
-        self._compare(self.shared, {name: states[name] for name in self.shared})
+        """Compare all states but the seed, which eager torch does not have; another one it lacks is a KeyError."""
+        self._compare(self.shared, {name: states[name] for name in self.shared if name != SEED_NAME})
 
     def _compare(self, values: Mapping[str, Any], expected: Mapping[str, torch.Tensor]) -> None:
         for name, value in expected.items():
