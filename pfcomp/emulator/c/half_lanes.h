@@ -32,6 +32,20 @@ static inline __attribute__((always_inline)) I8 pair_products(S16 a, S16 b) {
 #endif
 }
 
+/* The largest of 16 lanes, none negative. */
+static inline __attribute__((always_inline)) int16_t largest(S16 v) {
+#if defined(__AVX2__)
+    __m256i inverse = (__m256i)~v; /* the processor has a minimum of unsigned lanes */
+    __m128i least = _mm_min_epu16(_mm256_castsi256_si128(inverse), _mm256_extracti128_si256(inverse, 1));
+    return (int16_t)~_mm_cvtsi128_si32(_mm_minpos_epu16(least));
+#else
+    int16_t lanes[16], top = 0;
+    memcpy(lanes, &v, sizeof lanes);
+    for (int i = 0; i < 16; i++) top = lanes[i] > top ? lanes[i] : top;
+    return top;
+#endif
+}
+
 /* Exponent-0 patterns become +0. */
 static inline __attribute__((always_inline)) U8 clean_lanes(U8 bits) {
     return bits & (U8)((bits & 0x7f800000u) != 0u);
@@ -47,9 +61,13 @@ static inline __attribute__((always_inline)) U8 off_half_ties(F8 p, F8 z, F8 s) 
 
 /* Whether any bit of any lane is set. */
 static inline __attribute__((always_inline)) uint32_t any_lane(U8 v) {
+#if defined(__AVX2__)
+    return !_mm256_testz_si256((__m256i)v, (__m256i)v);
+#else
     uint64_t parts[4];
     memcpy(parts, &v, sizeof parts);
     return (parts[0] | parts[1] | parts[2] | parts[3]) != 0;
+#endif
 }
 
 /* Single to half bits, nearest even, below range +0. */

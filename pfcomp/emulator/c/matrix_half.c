@@ -8,19 +8,6 @@
 #include "lanes.h"
 #include "matrix.h"
 
-#if defined(__clang__)
-#define ROTATE_8(v) __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
-#define ROTATE_4(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
-#define ROTATE_2(v) __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-#define ROTATE_1(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
-#define ZIP_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5, 2, 6, 3, 7)
-#else
-#define ROTATE_8(v) __builtin_shuffle(v, (H16){8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7})
-#define ROTATE_4(v) __builtin_shuffle(v, (H16){4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11})
-#define ROTATE_2(v) __builtin_shuffle(v, (H16){2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13})
-#define ROTATE_1(v) __builtin_shuffle(v, (H16){1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14})
-#endif
-
 /* Sixteen elements of a MAB: signed mantissas in memory order, the exponent, whether they are not plain. */
 typedef struct {
     S16 mantissa;
@@ -28,26 +15,14 @@ typedef struct {
     uint32_t irregular;
 } Block;
 
-static inline __attribute__((always_inline)) S16 larger16(S16 a, S16 b) {
-    S16 mask = a > b;
-    return (a & mask) | (b & ~mask);
-}
-
 static inline __attribute__((always_inline)) Block decode_block(const uint64_t *words, uint16_t flip) {
     H16 bits;
     memcpy(&bits, words, sizeof bits);
     H16 field = (bits >> 9) & 63, mantissa = bits & 0x1ff;
-    S16 some = (S16)(mantissa != 0), top = (S16)field & some;
-    top = larger16(top, (S16)ROTATE_8((H16)top));
-    top = larger16(top, (S16)ROTATE_4((H16)top));
-    top = larger16(top, (S16)ROTATE_2((H16)top));
-    top = larger16(top, (S16)ROTATE_1((H16)top));
+    S16 some = (S16)(mantissa != 0), negative = (S16)(bits ^ flip) >> 15;
+    int16_t top = largest((S16)field & some);
     S16 odd = (S16)(field == 63) | (some & ((S16)field != top));
-    S16 negative = (S16)(bits ^ flip) >> 15;
-    uint64_t parts[4];
-    memcpy(parts, &odd, sizeof parts);
-    uint32_t irregular = (parts[0] | parts[1] | parts[2] | parts[3]) != 0;
-    return (Block){((S16)mantissa ^ negative) - negative, top[0] - 31 - 8, irregular};
+    return (Block){((S16)mantissa ^ negative) - negative, top - 31 - 8, any_lane((U8)odd)};
 }
 
 void decode_half_matrix(Tile *t, int32_t first_row, Decoded *d) {
@@ -83,12 +58,18 @@ static inline __attribute__((always_inline)) void sums(const uint32_t matrix[8][
     }
 }
 
+enum { NARROW = 1, ADDS = 2 };
+
 /* Sums * 2^exponent + addend of eight lanes as single or half bits; `odd` gets lanes that are not finite. */
-static inline __attribute__((always_inline)) U8 finish(I8 sum, const int32_t *exponent, int32_t more, U8 addend, int narrow, U8 *odd) {
+static inline __attribute__((always_inline)) U8 finish(I8 sum, const int32_t *exponent, int32_t more, U8 addend, int form, U8 *odd) {
     U8 scale = (load_words((const uint32_t *)exponent) + (uint32_t)(more + 127)) << 23;
     F8 p = __builtin_convertvector(sum, F8) * (F8)scale, z = (F8)clean_lanes(addend), s = p + z;
+    if (!(form & ADDS)) {
+        *odd = (U8){0};
+        return form & NARROW ? half_of((U8)p) : (U8)p;
+    }
     *odd = (U8)(((U8)s & F_EXPONENT) == F_EXPONENT);
-    return narrow ? half_of(off_half_ties(p, z, s)) : clean_lanes((U8)s);
+    return form & NARROW ? half_of(off_half_ties(p, z, s)) : clean_lanes((U8)s);
 }
 
 /* Lanes of a MAB again that the fast way does not cover. */
@@ -106,16 +87,15 @@ static inline __attribute__((always_inline)) void store_narrow(uint64_t *dst, U8
     typedef uint32_t U4 __attribute__((vector_size(16)));
     U4 a = (U4)__builtin_convertvector(high, H8), b = (U4)__builtin_convertvector(low, H8);
 #if defined(__clang__)
-    U8 both = ZIP_PAIRS(a, b);
-    memcpy(dst, &both, sizeof both);
+    U4 first = __builtin_shufflevector(a, b, 0, 4, 1, 5), second = __builtin_shufflevector(a, b, 2, 6, 3, 7);
 #else
     U4 first = __builtin_shuffle(a, b, (U4){0, 4, 1, 5}), second = __builtin_shuffle(a, b, (U4){2, 6, 3, 7});
+#endif
     memcpy(dst, &first, sizeof first);
     memcpy(dst + 2, &second, sizeof second);
-#endif
 }
 
-static inline __attribute__((always_inline)) void run(Tile *t, const Op *op, const Decoded *d, int narrow, int adds) {
+static inline __attribute__((always_inline)) void run(Tile *t, const Op *op, const Decoded *d, int form) {
     uint16_t flip = op->p[2] & 1 ? 0x8000 : 0;
     uint32_t sign = op->p[2] & 2 ? F_SIGN : 0;
     const uint64_t *x[CYCLES], *y[CYCLES], *y_low[CYCLES];
@@ -132,24 +112,22 @@ static inline __attribute__((always_inline)) void run(Tile *t, const Op *op, con
         U8 uneven = load_words(d->irregular[m]) | load_words(d->irregular[m] + 8);
         for (int c = 0; c < CYCLES; c++) {
             U8 z[2] = {{0}}, odd[2], out[2];
-            if (adds) z[0] = load_words((const uint32_t *)(y[c] + 4 * m)) ^ sign;
-            if (adds) z[1] = load_words((const uint32_t *)(y_low[c] + 4 * m)) ^ sign;
-            for (int i = 0; i < 2; i++) out[i] = finish(sum[c][i], d->exponent[m] + 8 * i, b[c].exponent, z[i], narrow, &odd[i]);
+            if (form & ADDS) z[0] = load_words((const uint32_t *)(y[c] + 4 * m)) ^ sign;
+            if (form & ADDS) z[1] = load_words((const uint32_t *)(y_low[c] + 4 * m)) ^ sign;
+            for (int i = 0; i < 2; i++) out[i] = finish(sum[c][i], d->exponent[m] + 8 * i, b[c].exponent, z[i], form, &odd[i]);
             if (any_lane(odd[0] | odd[1] | uneven | b[c].irregular)) settle(t, op, c, m, d->irregular[m], b[c].irregular, z, odd, out);
-            if (narrow) store_narrow(dst[c] + 4 * m, out[0], out[1]);
+            if (form & NARROW) store_narrow(dst[c] + 4 * m, out[0], out[1]);
             else memcpy(dst[c] + 4 * m, &out[0], sizeof out[0]);
-            if (!narrow && low[c]) memcpy(low[c] + 4 * m, &out[1], sizeof out[1]);
+            if (!(form & NARROW) && low[c]) memcpy(low[c] + 4 * m, &out[1], sizeof out[1]);
         }
     }
 }
 
 void half_matvec(Tile *t, const Op *op, const Decoded *d) {
-    if (op->p[3]) {
-        if (op->p[5]) run(t, op, d, 1, 1);
-        else run(t, op, d, 1, 0);
-    } else if (op->p[5]) {
-        run(t, op, d, 0, 1);
-    } else {
-        run(t, op, d, 0, 0);
+    switch ((op->p[3] ? NARROW : 0) | (op->p[5] ? ADDS : 0)) {
+    case 0: run(t, op, d, 0); break;
+    case NARROW: run(t, op, d, NARROW); break;
+    case ADDS: run(t, op, d, ADDS); break;
+    default: run(t, op, d, NARROW | ADDS);
     }
 }
