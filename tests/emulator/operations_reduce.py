@@ -75,7 +75,7 @@ def cases(bits):
     return split
 
 
-def _half_tree(lanes, op):
+def _half_tree(lanes):
     """The half sum in an L1BM runs on the single adder; only its last rounding is to half."""
     singles = [convert(bits, HALF, SINGLE) for bits in lanes]
     if len(singles) == 4:
@@ -89,7 +89,7 @@ def model(op):
 
     def value(lanes):
         if op == "hfadd" and len(lanes) in (4, 16):
-            return (_half_tree(lanes, op),)
+            return (_half_tree(lanes),)
         return (reduction.tree(function, list(lanes), bits, TREES[len(lanes)]),)
 
     return value

@@ -95,7 +95,7 @@ def edges(letter):
             1 << (bits // 2),
             0x5555 % (1 << bits),
         ]
-        return values + [(1 << (bits // 2)) - 1]
+        return [*values, (1 << bits // 2) - 1]
     exponent, mantissa, bias = FORMAT[letter]
     top, ones = (1 << exponent) - 1, (1 << mantissa) - 1
     parts = [(0, 0), (0, 1), (0, ones), (1, 0), (1, 1), (1, ones), (2, 0), (bias - 1, ones), (bias, 0), (bias, 1)]
