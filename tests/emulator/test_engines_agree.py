@@ -93,7 +93,7 @@ def test_legal_programs_of_a_thousand_steps(first):
 @pytest.mark.skipif("c" not in AVAILABLE, reason="no compiled engine")
 @pytest.mark.parametrize("first", range(1000, 2000, 100))
 def test_legal_programs_with_all_operations(first):
-    run_programs(range(first, first + 100), 1000, 40)
+    run_programs(range(first, first + 100), 1000, 80)
 
 
 @pytest.mark.skipif("c" not in AVAILABLE, reason="no compiled engine")
