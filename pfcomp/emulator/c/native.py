@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import struct
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.emulator.micro import Code, Micro
-from pfcomp.emulator.rows import MATRIX_ROW, ROWS, T_ROW, TILES, ZERO_QUAD, Value
+from pfcomp.emulator.rows import MATRIX_ROW, ROWS, T_ROW, TILES, ZERO_QUAD, Quad
 from pfcomp.emulator.state import State
 from pfcomp.errors import InternalError
 from pfcomp.isa.model import Place
@@ -22,7 +24,6 @@ NAMES = ("baseline", "AVX2", "AVX-512")
 SUPPORTED = frozenset(code for code in Code if code < Code.DAR_READ)
 _SOURCES, _PARAMS = 3, 16
 _OP_INTS = 1 + 8 + 8 * _SOURCES + _PARAMS
-_NO_SOURCE = Value(ZERO_QUAD)
 _NO_LOW = (-1, -1, -1, -1)
 Packed = NDArray[np.int32]
 
@@ -83,22 +84,36 @@ def describe() -> str:
     return "numpy (no compiled engine)" if found is None else f"C, {NAMES[int(found.pfcomp_level())]}"
 
 
-def _flat(value: Value, no_low: tuple[int, int, int, int]) -> tuple[int, ...]:
-    return (*value.hi, *(value.lo or no_low))
+@lru_cache(maxsize=4096)
+def _bytes(rows: Quad) -> bytes:
+    return struct.pack("4i", *rows)
 
 
-def _row(micro: Micro) -> tuple[int, ...]:
-    dst = _flat(micro.dst, _NO_LOW) if micro.dst else (0, 0, 0, 0, *_NO_LOW)
-    sources = [_flat(value, ZERO_QUAD) for value in micro.src]
-    sources += [_flat(_NO_SOURCE, ZERO_QUAD)] * (_SOURCES - len(sources))
-    params = (*micro.params, *(0,) * (_PARAMS - len(micro.params)))
-    return (int(micro.code), *dst, *sources[0], *sources[1], *sources[2], *params)
+@lru_cache(maxsize=4096)
+def _tail(params: tuple[int, ...]) -> bytes:
+    """Parameters as 16 words; those above 2^31 are bit patterns."""
+    return b"".join((p & 0xFFFF_FFFF).to_bytes(4, sys.byteorder) for p in params).ljust(4 * _PARAMS, b"\0")
+
+
+_CODES = {code: struct.pack("i", code) for code in Code}
+_NO_DESTINATION = _bytes((0, 0, 0, 0)) + _bytes(_NO_LOW)
+_ZERO = _bytes(ZERO_QUAD)
+_MISSING = tuple(2 * n * _ZERO for n in range(_SOURCES + 1))
 
 
 def pack(micros: tuple[Micro, ...]) -> Packed:
     """Micro-operations as `[operation][49]` int32, the layout of `Op` in engine.h."""
-    table = np.array([_row(micro) for micro in micros], dtype=np.int64)
-    return np.ascontiguousarray(table.astype(np.uint32).view(np.int32))
+    parts: list[bytes] = []
+    for code, dst, sources, params, _ in micros:
+        parts.append(_CODES[code])
+        if dst is None:
+            parts.append(_NO_DESTINATION)
+        else:
+            parts += (_bytes(dst.hi), _bytes(dst.lo or _NO_LOW))
+        for high, low in sources:
+            parts += (_bytes(high), _bytes(low) if low else _ZERO)
+        parts += (_MISSING[_SOURCES - len(sources)], _tail(params))
+    return np.frombuffer(b"".join(parts), dtype=np.int32).reshape(len(micros), _OP_INTS)
 
 
 def execute(found: ctypes.CDLL, state: State, packed: Packed, threads: int) -> None:

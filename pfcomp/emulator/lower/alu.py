@@ -74,8 +74,13 @@ def _flag_rule(op: Op, x: Value, y: Value | None, result: Value, bits: int) -> t
     return table.get(name, (FlagRule.NEVER, (result,), 0))
 
 
+def writes_mask(op: Op) -> bool:
+    """Whether a mask register takes the operation's flags."""
+    return Place.MASK in [operand.place for operand in op.destinations]
+
+
 def _flags(e: Emitter, op: Op, x: Value, y: Value | None, result: Value, bits: int) -> Value | None:
-    if not any(d.place == Place.MASK for d in op.destinations):
+    if not writes_mask(op):
         return None
     flags = Value(e.temporary().hi)
     if op.unsigned and op.name in ("inc", "dec"):  # no carry: the result is not zero; no borrow: x is not zero

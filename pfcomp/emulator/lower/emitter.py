@@ -10,6 +10,9 @@ from pfcomp.errors import UnsupportedError
 from pfcomp.isa.model import MaskRef, Place
 
 PATHS = (Place.MAUF, Place.ALUF, Place.LBF, Place.MREADF)
+_SLOTS = tuple(slot(i) for i in range(SLOTS))
+_BY_ROW = {value.hi[0]: i for i, value in enumerate(_SLOTS)}
+_micro = tuple.__new__  # as Micro(...) does, without a Python call for each of many thousands
 _MASK_PLACES: dict[str, tuple[Place, ...]] = {
     "r": (Place.GRF0,),
     "s": (Place.GRF1,),
@@ -38,21 +41,20 @@ class Emitter:
     _used: list[int] = field(default_factory=list)
     _kept: dict[Place, int] = field(default_factory=dict)
     _pending: dict[Place, tuple[int, Value]] = field(default_factory=dict)
-    _by_row: dict[int, int] = field(default_factory=lambda: {slot(i).hi[0]: i for i in range(SLOTS)})
 
     def emit(self, code: Code, dst: Value | None, src: tuple[Value, ...], *params: int) -> None:
         """Append a micro-operation."""
-        self.micros.append(Micro(code, dst, src, params, self.line))
+        self.micros.append(_micro(Micro, (code, dst, src, params, self.line)))
 
     def temporary(self) -> Value:
         """A slot that is free again after this step unless `keep` holds it."""
         index = self._free.pop()
         self._used.append(index)
-        return slot(index)
+        return _SLOTS[index]
 
     def keep(self, path: Place, value: Value, home: Value) -> None:
         """Make `value`, which lies in the slot `home`, what `path` reads from the next step on."""
-        index = self._by_row[home.hi[0]]
+        index = _BY_ROW[home.hi[0]]
         self._used.remove(index)
         self._pending[path] = (index, value)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pfcomp.emulator.lower.alu import Result
+from pfcomp.emulator.lower.alu import Result, writes_mask
 from pfcomp.emulator.lower.emitter import Emitter
 from pfcomp.emulator.lower.sources import source
 from pfcomp.emulator.micro import ELEMENT_BITS, FORMATS, Code, FlagRule, VectorOp
 from pfcomp.emulator.rows import MATRIX_ROW, Quad, Value
-from pfcomp.isa.model import CYCLES, Op, Operand, Place
+from pfcomp.isa.model import CYCLES, Op, Operand
 
 _VECTOR = {"vfma": VectorOp.FMA, "vmul": VectorOp.MUL, "vadd": VectorOp.ADD, "vpassa": VectorOp.PASSA}
 _HALF_SELECT = {"": 0, "u": 1, "d": 2}
@@ -23,12 +23,15 @@ def low_half(op: Op, out: Value) -> Value:
 
 
 def _negate_bits(operands: tuple[Operand, ...]) -> int:
-    return sum(1 << i for i, operand in enumerate(operands) if operand.negate)
+    bits = 0
+    for i, operand in enumerate(operands):
+        bits |= operand.negate << i
+    return bits
 
 
 def _flags(e: Emitter, op: Op, result: Value) -> Value | None:
     """NOT sign of each output value (isa.md 7.3)."""
-    if not any(d.place == Place.MASK for d in op.destinations):
+    if not writes_mask(op):
         return None
     flags = Value(e.temporary().hi)
     if op.precision == "h":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -38,11 +41,12 @@ class Lowered:
     ends: tuple[int, ...] = ()
 
 
+# 0: the host's own, 1: both engines, 2: only numpy
+_KINDS = {code: 0 if code >= Code.MOVE else 1 if code in SUPPORTED else 2 for code in Code}
+
+
 def _kind(micro: Micro) -> int:
-    """0: the host's own, 1: both engines, 2: only numpy."""
-    if micro.code >= Code.MOVE:
-        return 0
-    return 1 if micro.code in SUPPORTED else 2
+    return _KINDS[micro.code]
 
 
 def segments(micros: list[Micro]) -> tuple[Micro | Segment, ...]:
@@ -76,9 +80,25 @@ def live_paths(statements: tuple[Statement, ...]) -> list[frozenset[Place]]:
     return result
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Translating makes many objects and no cycles: the collector would only walk over them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
     """Translate `program` for a chip whose base addresses are `bars` at its start (None: not known)."""
-    e = Emitter(dict(bars))
+    with _no_collection():
+        return _lower(program, Emitter(dict(bars)))
+
+
+def _lower(program: Program, e: Emitter) -> Lowered:
     transfers: list[tuple[Move, str]] = []
     gets: list[DebugGet] = []
     sets: list[DebugSet] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pfcomp.emulator.lower import alu, mau, stores, transfers
 from pfcomp.emulator.lower.alu import Result
 from pfcomp.emulator.lower.emitter import Emitter
+from pfcomp.emulator.lower.sources import known_bar, words
 from pfcomp.emulator.micro import Code
 from pfcomp.emulator.rows import Value
 from pfcomp.isa.model import Op, Place, Step, Unit
@@ -20,6 +21,9 @@ _PATH = {
     Unit.L1BM: Place.LBF,
     Unit.L1BM_TURNAROUND: Place.LBF,
 }
+
+
+_LATE = frozenset({Unit.L2BM, Unit.DAR_WRITE, Unit.L1BM, Unit.MWRITE})
 
 
 def _mau(e: Emitter, op: Op, out: Value) -> Result:
@@ -37,40 +41,42 @@ _COMPUTE: dict[Unit, Callable[[Emitter, Op, Value], Result]] = {
 
 def path_of(op: Op) -> Place | None:
     """The forwarding path that `op` updates, None for mwrite and transfers to L1BM, L2BM and DAR."""
-    if op.unit in (Unit.L1BM, Unit.L1BM_TURNAROUND) and not transfers.is_down(op):
-        return None
-    return _PATH.get(op.unit)
+    path = _PATH.get(op.unit)
+    return None if path == Place.LBF and not transfers.is_down(op) else path
 
 
-def _safe(op: Op, others: list[Op]) -> bool:
+def _safe(e: Emitter, op: Op, ops: tuple[Op, ...]) -> bool:
     """Whether results may go straight to the destination rows: nobody else reads or writes that memory, and no later
     cycle of `op` reads a row that an earlier one writes."""
     place = op.destinations[0].place
-    for other in others:
+    for other in ops:
+        if other is op:
+            continue
         if any(o.place == place for o in other.sources) or any(o.place == place for o in other.destinations):
             return False
         if place == Place.T and any(o.address and o.address.indirect for o in other.sources + other.destinations):
             return False
-    return all(source.place != place or _same_rows(op, index) for index, source in enumerate(op.sources)) and (
+    bar = known_bar(e, place)
+    return all(source.place != place or _same_rows(op, index, bar) for index, source in enumerate(op.sources)) and (
         place != Place.T or not any(o.address and o.address.indirect for o in op.sources)
     )
 
 
-def _same_rows(op: Op, index: int) -> bool:
-    """In place: the source has exactly the destination's addresses, all different."""
+def _same_rows(op: Op, index: int, bar: int) -> bool:
+    """In place: the source has exactly the destination's rows, all different (wrapping may make addresses equal)."""
     source, target = op.sources[index], op.destinations[0]
     if source.width != target.width or source.address is None or target.address is None:
         return False
-    cycles = source.address.cycles()
-    static = not source.address.indirect and source.address.neighbour is None
-    return static and cycles == target.address.cycles() and len(set(cycles)) == len(cycles)
+    if source.address.indirect or source.address.neighbour is not None:
+        return False
+    where = words(source.place, source.width, source.address, bar)
+    return where == words(target.place, target.width, target.address, bar) and len(set(where)) == len(where)
 
 
-def _compute(e: Emitter, op: Op, others: list[Op], live: bool) -> Result | None:
+def _compute(e: Emitter, op: Op, path: Place, ops: tuple[Op, ...], live: bool) -> Result | None:
     """Lower the reading half of `op`; None if its result went straight to the one plain destination."""
-    path = path_of(op)
     target = None if live else stores.direct(e, op)
-    if target is not None and _safe(op, others):
+    if target is not None and _safe(e, op, ops):
         result = _COMPUTE[op.unit](e, op, target)
         if target.lo and not result.value.lo:
             e.emit(Code.FILL, Value(target.lo), (), 0, 0)
@@ -78,7 +84,7 @@ def _compute(e: Emitter, op: Op, others: list[Op], live: bool) -> Result | None:
     home = e.temporary()
     result = _COMPUTE[op.unit](e, op, home)
     value = stores.flush(e, op, result.value)
-    if live and path is not None:
+    if live:
         e.keep(path, value, home)
     constant = None if op.zero_flush is not None else result.constant
     return Result(value, result.flags, constant)
@@ -91,20 +97,20 @@ def lower_step(e: Emitter, step: Step, live: frozenset[Place]) -> None:
     for op in step.ops:
         path = path_of(op)
         if path is not None:
-            others = [other for other in step.ops if other is not op]
-            result = _compute(e, op, others, path in live and not step.noforward)
+            result = _compute(e, op, path, step.ops, path in live and not step.noforward)
             if result is not None:
                 results.append((op, result))
     _finish(e, step, results)
 
 
 def _finish(e: Emitter, step: Step, results: list[tuple[Op, Result]]) -> None:
-    for op in step.ops:
+    others = [op for op in step.ops if op.unit in _LATE]
+    for op in others:
         if op.unit == Unit.L2BM:
             transfers.lower_l2bm(e, op)
         elif op.unit == Unit.DAR_WRITE:
             e.emit(Code.DAR_WRITE, None, ())
-    for op in step.ops:
+    for op in others:
         if op.unit == Unit.L1BM and not transfers.is_down(op):
             transfers.lower_up(e, op)
         elif op.unit == Unit.MWRITE:
