@@ -8,13 +8,19 @@ A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU a
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from pfcomp.emulator import Machine
 from pfcomp.emulator.c import native
-from pfcomp.isa import parse
+from pfcomp.isa import decode, encode, parse
+from pfcomp.isa.check import check
 
 CASES = {
     "fvadd": "fvadd $lm0v $ln0v $lr0v",
@@ -101,6 +107,70 @@ def results(engine: str, threads: int, repeat: int) -> dict[str, list[float]]:
     return found
 
 
+def long_program(steps: int) -> str:
+    """Steps of two operations, most of them different."""
+    rng, lines = np.random.default_rng(2), []
+    for i in range(steps):
+        m, n, r, s = (int(rng.integers(0, size // 8)) * 8 for size in (4000, 4000, 400, 400))
+        forms = (
+            f"fvfma $lm{m}v $ls{s}v $aluf $lr{r}v ; iadd $mauf $ls{r}v $ln{n}v",
+            f"hmfma $lx $ls{s}v $llm{m}v $nowrite ; l1bmd $lb{2 * n} $ln{n}v",
+            f"fvadd $lm{m}v $ln{n}v $ls{s}v ; lpassa $aluf $ln{m}v",
+            f"hmmulr $lx $ls{s}v $lr{r}v ; ilsl $aluf $ln{n}v $ls{r}v",
+            f"fvmul $lm{m}v $mauf $lr{r}v ; lpassa $lm{n}v $nowrite",
+        )
+        lines.append(forms[i % len(forms)])
+    return "\n".join(lines)
+
+
+def timed(action: Callable[[], Any], times: int = 3) -> float:
+    """Processor seconds of one thread, best of `times`."""
+    best = float("inf")
+    for _ in range(times):
+        start = time.thread_time()
+        action()
+        best = min(best, time.thread_time() - start)
+    return round(best, 4)
+
+
+def long_times(steps: int = 5000) -> dict[str, float]:
+    """Seconds to load and translate a long program, and of its first and repeated runs."""
+    data, machine = encode(parse(long_program(steps))), Machine()
+    program = decode(data)
+    executable = machine.load(program)
+    translated = executable.lowered((False, False))
+    seconds = {"decode": timed(lambda: decode(data)), "check": timed(lambda: check(program))}
+    seconds["translate"] = timed(lambda: machine.load(program))
+    seconds["load and translate"] = round(sum(seconds.values()), 4)
+    seconds |= {
+        "first run": timed(lambda: machine.run(executable), 1),
+        "repeated run": timed(lambda: machine.run(executable)),
+    }
+    if executable.lowered((False, False)) is not translated:
+        raise SystemExit("a repeated run translated again")
+    return {"steps": steps, **seconds}
+
+
+def idle_memory() -> float:
+    """MB resident in a process that holds one idle device."""
+    code = "from pfcomp.emulator import Machine; m = Machine(); print(open('/proc/self/statm').read().split()[1])"
+    pages = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+
+
+def ratios(found: dict[str, dict[str, list[float]]]) -> dict[str, float]:
+    """Comparisons within this run."""
+    c, slow = found.get("c, 1 thread"), found.get("numpy, 1 thread")
+    result = {}
+    if c:
+        result |= {f"{name} / fvfma": round(c[name][0] / c["fvfma"][0], 2) for name in ("hmfma", "hmmulr", "hmread")}
+    if c and slow:
+        result["numpy / C, mix"] = round(slow["mix"][0] / c["mix"][0], 1)
+    if c and "c, 2 thread" in found:
+        result["one thread / two, mix, elapsed"] = round(c["mix"][1] / found["c, 2 thread"]["mix"][1], 2)
+    return result
+
+
 def main() -> None:
     """Print the JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -108,10 +178,13 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--engine", default="c,numpy")
     options = parser.parse_args()
-    document = {"engine": native.describe(), "unit": "us per step, [cpu, elapsed]", "results": {}}
+    document: dict[str, Any] = {"engine": native.describe(), "unit": "us per step, [cpu, elapsed]", "results": {}}
     for engine in options.engine.split(","):
         for threads in [int(n) for n in options.threads.split(",")] if engine == "c" else [1]:
             document["results"][f"{engine}, {threads} thread"] = results(engine, threads, options.repeat)
+    document["ratios"] = ratios(document["results"])
+    document["long program, cpu seconds"] = long_times()
+    document["idle device, MB resident"] = idle_memory()
     print(json.dumps(document, indent=1))
 
 

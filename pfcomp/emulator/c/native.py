@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -25,6 +26,7 @@ SUPPORTED = frozenset(code for code in Code if code < Code.DAR_READ)
 _SOURCES, _PARAMS = 3, 16
 _OP_INTS = 1 + 8 + 8 * _SOURCES + _PARAMS
 _NO_LOW = (-1, -1, -1, -1)
+_WORTH_SHARING = 8  # micro-operations; waking a thread costs about as much as this many
 Packed = NDArray[np.int32]
 
 
@@ -116,16 +118,22 @@ def pack(micros: tuple[Micro, ...]) -> Packed:
     return np.frombuffer(b"".join(parts), dtype=np.int32).reshape(len(micros), _OP_INTS)
 
 
+@lru_cache(maxsize=4)
+def _pool(process: int, helpers: int) -> ThreadPoolExecutor:
+    """Threads that live as long as `process`: those of a parent are gone after a fork."""
+    return ThreadPoolExecutor(helpers, thread_name_prefix=f"pfcomp-tiles-{process}")
+
+
 def execute(found: ctypes.CDLL, state: State, packed: Packed, threads: int) -> None:
     """Run packed micro-operations on all tiles; tiles are spread over `threads`."""
     chip = _Chip(state.mem.ctypes.data, state.l1bm.ctypes.data, state.turn.ctypes.data, state.l2bm.ctypes.data, ROWS)
     where, count = packed.ctypes.data, len(packed)
-    if threads == 1:
-        failed = found.pfcomp_run(ctypes.byref(chip), where, count, 0, 1)
-    else:
-        step = min(threads, TILES)
-        with ThreadPoolExecutor(step) as pool:
-            jobs = [pool.submit(found.pfcomp_run, ctypes.byref(chip), where, count, i, step) for i in range(step)]
-            failed = any(job.result() for job in jobs)
+    step = min(threads, TILES) if count >= _WORTH_SHARING else 1
+    jobs: list[Future[int]] = []
+    if step > 1:
+        pool = _pool(os.getpid(), step - 1)
+        jobs = [pool.submit(found.pfcomp_run, ctypes.byref(chip), where, count, i, step) for i in range(1, step)]
+    failed = found.pfcomp_run(ctypes.byref(chip), where, count, 0, step)
+    failed += sum(job.result() for job in jobs)  # waits for all of them
     if failed:
         raise InternalError("PF0709", "the C engine has no memory for decoded matrices")
