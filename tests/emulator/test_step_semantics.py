@@ -44,3 +44,13 @@ def test_a_base_address_counts_from_the_next_step_on(engine: str) -> None:
 def _dump(engine: str, text: str) -> list[str]:
     machine = Machine(engine=engine)
     return machine.run(machine.load(parse(text))).dump
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+@pytest.mark.parametrize("operand", ["$lm0v4096", "$lm0v1"])
+def test_cycles_do_not_see_each_other_where_addresses_meet(engine: str, operand: str) -> None:
+    """Four cycles that wrap or truncate to one long word each add one to the old value (isa.md 3, 4)."""
+    (line,) = _dump(
+        engine, f"d set $lm0n0c0b0m0p0 1 0000000000000005\nlinc {operand} {operand}\nd get $lm0n0c0b0m0p0 1\n"
+    )
+    assert "v:0x6)" in line
