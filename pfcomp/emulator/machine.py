@@ -48,7 +48,7 @@ def _choose(engine: str) -> ctypes.CDLL | None:
     """The library to use, None for the numpy engine."""
     if engine not in ENGINES:
         raise UsageError("PF0705", f"engine {engine!r} does not exist; choose one of {', '.join(ENGINES)}")
-    found = None if engine == "numpy" else native.library()
+    found = None if engine == "numpy" else native.compiled()
     if engine == "c" and found is None:
         raise UsageError("PF0705", "the C engine was not built on this system; choose numpy or auto")
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 from pfcomp.plan.axes import AxisTable, address_extents, address_strides
 
@@ -65,8 +64,3 @@ def is_cut(shape: tuple[int, ...], table: AxisTable, blocks: tuple[Block, ...]) 
     """True if a value of `shape` has different parts in different blocks."""
     first = blocks[0].part(shape, table)
     return any(block.part(shape, table) != first for block in blocks[1:])
-
-
-def elements_per_pe(shape: tuple[int, ...], table: AxisTable) -> int:
-    """Long words per PE of a value of `shape`."""
-    return prod(address_extents(shape, table))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,17 +87,17 @@ class RegionEmitter:
         """Run nodes of one shape side by side, a piece of each at a time."""
         shape = self.graph.values[nodes[0].outputs[0]].shape
         low, high = block.part(shape, self.region.table)
-        loads = {n.name: self._download(n, (low, high), nodes) for n in nodes if n.op == "Download"}
-        computes = {n.name: Elementwise(self, n, block) for n in nodes if n.op != "Download"}
-        piece = max((t.piece for t in loads.values()), default=COMPUTE_PIECE)
-        for address in range(low, high, piece):
-            for node in nodes:
-                with self._attributed(node):
-                    part = (address, min(address + piece, high))
-                    (loads[node.name] if node.name in loads else computes[node.name]).emit(*part)
-
-    def _download(self, node: MNNode, part: tuple[int, int], nodes: Turn) -> Download:
         share = sum(n.op == "Download" for n in nodes)
+        runs = [
+            self._download(n, (low, high), share) if n.op == "Download" else Elementwise(self, n, block) for n in nodes
+        ]
+        piece = max((run.piece for run in runs if isinstance(run, Download)), default=COMPUTE_PIECE)
+        for address in range(low, high, piece):
+            for node, run in zip(nodes, runs, strict=True):
+                with self._attributed(node):
+                    run.emit(address, min(address + piece, high))
+
+    def _download(self, node: MNNode, part: tuple[int, int], share: int) -> Download:
         value, local = self.graph.values[node.inputs[0]], self.graph.values[node.outputs[0]]
         return Download(self.context, value, local, part, share)
 
@@ -109,7 +109,8 @@ class Elementwise:
     """One element-wise node of a block: knows which address of each operand belongs to an address of the result."""
 
     def __init__(self, walk: RegionEmitter, node: MNNode, block: Block) -> None:
-        self.node, self.block, self.region = node, block, walk.region
+        self.block, self.region = block, walk.region
+        self.node = _in_source_names(node)
         self.emitter = VectorEmitter(walk.context.builder)
         values = walk.graph.values
         self.shape = values[node.outputs[0]].shape
@@ -139,17 +140,7 @@ class Elementwise:
             sources: dict[str, Operand | int] = {n: self._source(n, address, count) for n in self.inputs}
             plain = {name.removesuffix(LOCAL): source for name, source in sources.items()}
             targets = {n.removesuffix(LOCAL): self._aligned(v, address) for n, v in self.outputs.items()}
-            emit_vector(self.emitter, self.node_in_source_names, {**plain, **self.words}, targets)
-
-    @property
-    def node_in_source_names(self) -> MNNode:
-        """The node as its body names things: without the suffix of on-chip copies."""
-        node = self.node
-        if node.body:
-            return node
-        inputs = tuple(name.removesuffix(LOCAL) for name in node.inputs)
-        outputs = tuple(name.removesuffix(LOCAL) for name in node.outputs)
-        return MNNode(node.name, node.op, inputs, outputs, node.attributes, node.source)
+            emit_vector(self.emitter, self.node, {**plain, **self.words}, targets)
 
     def _source(self, name: str, address: int, count: int) -> Operand:
         value, table = self.inputs[name], self.maps[name]
@@ -163,3 +154,10 @@ class Elementwise:
 
     def _origin(self, value: MNValue) -> int:
         return self.region.origin(value.name.removesuffix(LOCAL), value.shape, self.block)
+
+
+def _in_source_names(node: MNNode) -> MNNode:
+    """The node as a body names things: without the suffix of on-chip copies."""
+    inputs = tuple(name.removesuffix(LOCAL) for name in node.inputs)
+    outputs = tuple(name.removesuffix(LOCAL) for name in node.outputs)
+    return replace(node, inputs=inputs, outputs=outputs)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import chain
+from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +64,7 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     values = [*graph.inputs, *graph.initializers.values(), *(o for n in graph for o in n.outputs)]
     tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values}
     outputs = tuple(v.name for v in graph.outputs)
-    nodes = _live(tuple(_node(n) for n in graph), outputs)
+    nodes = _live(_uniquely_named(map(_node, graph), tensors), outputs)
     offenders = find_offenders(nodes, tensors)
     if offenders:
         raise UnsupportedError("PF0401", describe(offenders), hint="supported: " + " ".join(ELEMENTWISE))
@@ -75,6 +78,17 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     }
     _refuse_nan(constants)
     return SourceGraph(tensors, nodes, inputs, states, outputs, constants)
+
+
+def _uniquely_named(nodes: Iterable[MNNode], tensors: Iterable[str]) -> tuple[MNNode, ...]:
+    """The nodes with numbers behind names that a foreign model uses twice, or that the planner's moves will have."""
+    taken = {f"{move}:{name}" for move in ("Download", "Upload") for name in tensors}
+    result = []
+    for node in nodes:
+        name = next(n for n in chain([node.name], (f"{node.name}_{k}" for k in numbers(2))) if n not in taken)
+        taken.add(name)
+        result.append(replace(node, name=name))
+    return tuple(result)
 
 
 def _live(nodes: tuple[MNNode, ...], outputs: tuple[str, ...]) -> tuple[MNNode, ...]:

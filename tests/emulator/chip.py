@@ -7,7 +7,7 @@ from pfcomp.emulator.rows import MEMORIES, PES_PER_TILE, TILES
 from pfcomp.isa import parse
 from pfcomp.isa.model import Place
 
-AVAILABLE = ("numpy",) if native.library() is None else ("numpy", "c")
+AVAILABLE = ("numpy",) if native.compiled() is None else ("numpy", "c")
 
 
 def run(machine, text):

@@ -130,7 +130,7 @@ def test_unknown_engine():
 
 
 def test_missing_c_engine(monkeypatch):
-    monkeypatch.setattr(native, "library", lambda: None)
+    monkeypatch.setattr(native, "compiled", lambda: None)
     with pytest.raises(UsageError, match="PF0705: the C engine was not built"):
         Machine("c")
     assert native.describe() == "numpy (no compiled engine)"
@@ -138,11 +138,11 @@ def test_missing_c_engine(monkeypatch):
 
 
 def test_foreign_library_is_refused(monkeypatch):
-    if native.library() is None:
+    if native.compiled() is None:
         pytest.skip("no compiled engine")
     monkeypatch.setattr(native, "T_ROW", 1)
     with pytest.raises(InternalError, match="PF0708"):
-        native._verify(native.library())
+        native._verify(native.compiled())
 
 
 def test_engine_without_memory(machine):
@@ -162,7 +162,7 @@ def test_library_that_cannot_be_opened(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("level", range(3))
 def test_every_level_computes_the_same(level):
-    found = native.library(level)
+    found = native.compiled(level)
     if found is None or found.pfcomp_level() != level:
         pytest.skip("this level was not built or does not run here")
     text = "lpassa $peid $lm0v\nfvadd $lm0v $lm0v $ln0v\nhbfn/9 $lm0v $lr0v\nhmwrite $lr0v $lx0\nhmmul $lx $lr0v $lln8v"

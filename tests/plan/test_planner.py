@@ -136,3 +136,12 @@ def test_damaged_files_are_typed_errors(data: st.DataObject) -> None:
 def test_another_format_is_named() -> None:
     with pytest.raises(ArtifactError, match=r"PF0408.*format 7"):
         store.from_json({"format": 7}, "schedule.json.zst")
+
+
+def test_nodes_of_one_name_stay_apart() -> None:
+    ops = [Op("Neg", ("x",), "a"), Op("Abs", ("a",), "b"), Op("Neg", ("b",), "out")]
+    proto = onnx.load_from_string(model(ops, {"x": (3,)}, ["out"], {}))
+    for node in proto.graph.node:
+        node.name = "Download:x"
+    names = [node.name for node in read_model(onnx_ir.serde.deserialize_model(proto)).nodes]
+    assert names == ["Download:x_2", "Download:x_3", "Download:x_4"]

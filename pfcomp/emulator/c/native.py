@@ -65,7 +65,7 @@ def _verify(library: ctypes.CDLL) -> None:
 
 
 @lru_cache(maxsize=8)
-def library(level: int | None = None) -> ctypes.CDLL | None:
+def compiled(level: int | None = None) -> ctypes.CDLL | None:
     """The library of a level (0 baseline, 1 AVX2, 2 AVX-512), by default the best that exists and runs here."""
     base = _open(LEVELS[0])
     if base is None:
@@ -82,7 +82,7 @@ def library(level: int | None = None) -> ctypes.CDLL | None:
 
 def describe() -> str:
     """Which engine `engine="auto"` uses, for `pfcomp doctor`."""
-    found = library()
+    found = compiled()
     return "numpy (no compiled engine)" if found is None else f"C, {NAMES[int(found.pfcomp_level())]}"
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,6 +10,7 @@ from pfcomp.emulator.c.native import SUPPORTED, Packed, pack
 from pfcomp.emulator.lower.emitter import Emitter
 from pfcomp.emulator.lower.step import lower_step, path_of
 from pfcomp.emulator.micro import Code, Micro
+from pfcomp.isa.collection import no_collection
 from pfcomp.isa.model import DebugGet, DebugSet, MaskRef, Move, Place, Program, SetMask, Statement, Step
 
 _PATHS = frozenset({Place.MAUF, Place.ALUF, Place.LBF, Place.MREADF})
@@ -80,21 +78,9 @@ def live_paths(statements: tuple[Statement, ...]) -> list[frozenset[Place]]:
     return result
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Translating makes many objects and no cycles: the collector would only walk over them again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def lower(program: Program, bars: dict[Place, int | None]) -> Lowered:
     """Translate `program` for a chip whose base addresses are `bars` at its start (None: not known)."""
-    with _no_collection():
+    with no_collection():
         return _lower(program, Emitter(dict(bars)))
 
 

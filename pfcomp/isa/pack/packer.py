@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pfcomp.errors import InternalError, UnsupportedError
 from pfcomp.isa.check import check
+from pfcomp.isa.collection import no_collection
 from pfcomp.isa.model import Program
 
 from .emit import statements
@@ -48,25 +47,13 @@ class Packed:
 def pack(micro: MicroProgram, options: PackOptions | None = None) -> Packed:
     """Schedule `micro` so that it means the same. Raises PF0151 where the values do not fit into the registers."""
     window = (options or PackOptions()).window
-    with _no_collection():
+    with no_collection():
         scheduler = _schedule(shorten(micro), max(window, 1))
         packed = _packed(scheduler, micro)
     errors = [f for f in check(packed.program) if f.severity == "error"]
     if errors:
         raise InternalError("PF0152", f"statement {errors[0].index}: {errors[0].rule}: {errors[0].text}")
     return packed
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Packing makes many objects and frees few: collecting garbage meanwhile would cost a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _schedule(micro: MicroProgram, window: int) -> Scheduler:
