@@ -1,0 +1,1 @@
+"""Moving values in local memory from one layout to another, or any rearrangement of elements (backend-movement.md)."""
