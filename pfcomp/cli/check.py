@@ -138,17 +138,14 @@ def _compiled(directory: Path) -> Checked:
 
 def refusal(node: ir.Node) -> str | None:
     """Why the planner would not take a node; None where it would."""
-    from pfcomp.ir.model import MNNode
-    from pfcomp.plan.source_graph import Tensor, find_offenders
+    from pfcomp.plan.source_graph import Tensor, find_offenders, to_node
 
     values = [value for value in (*node.inputs, *node.outputs) if value is not None]
     if any(value.shape is None or not value.shape.is_static() or value.dtype is None for value in values):
         return "no static shape or element type"
     tensors = {str(v.name): Tensor(str(v.name), tuple(map(int, v.shape)), v.dtype.name) for v in values}
-    op = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
-    inputs = tuple("" if value is None else str(value.name) for value in node.inputs)
-    outputs = tuple(str(value.name) for value in node.outputs)
-    found = find_offenders((MNNode(str(node.name), op, inputs, outputs, source=""),), tensors)
+    contents = {str(v.name): v.const_value.numpy() for v in values if v.const_value is not None}
+    found = find_offenders((to_node(node),), tensors, contents)
     return found[0].reason if found else None
 
 

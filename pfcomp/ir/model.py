@@ -76,8 +76,9 @@ class MNGraph:
     """Nodes in execution order.
 
     `states` are tensors that stay on the device between calls; the output `<state>:out` is a state's next value.
-    `constants` names the DRAM values whose contents are part of the app; `immediates` maps one-element constants to
-    the bit pattern of their single-precision value: they live in the instruction stream.
+    `constants` names the DRAM values whose contents are part of the app; `immediates` has name, element type and bit
+    pattern of one-element constants: they live in the instruction stream. `inner` has the element types of values that
+    exist only inside fused bodies.
     """
 
     values: dict[str, MNValue]
@@ -85,5 +86,6 @@ class MNGraph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: tuple[str, ...] = ()
-    immediates: tuple[tuple[str, int], ...] = ()
+    immediates: tuple[tuple[str, DType, int], ...] = ()
     states: tuple[str, ...] = ()
+    inner: tuple[tuple[str, DType], ...] = ()

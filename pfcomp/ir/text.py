@@ -12,7 +12,7 @@ def graph_text(graph: MNGraph) -> str:
     lines += ["outputs:", *(f"  {_value_line(graph.values[n])}" for n in graph.outputs)]
     lines += ["states:", *(f"  {_value_line(graph.values[n])}" for n in graph.states)]
     lines += ["constants:", *(f"  {_value_line(graph.values[n])}" for n in graph.constants)]
-    lines += ["immediates:", *(f"  {name} = 0x{bits:08x}" for name, bits in graph.immediates)]
+    lines += ["immediates:", *(f"  {name} = 0x{bits:08x}" for name, _, bits in graph.immediates)]
     lines += ["nodes:"]
     for node in graph.nodes:
         lines += _node_lines(node, graph)

@@ -31,7 +31,7 @@ def stripped_model(graph: MNGraph) -> onnx.ModelProto:
     nodes = [proto for node in graph.nodes for proto in _protos(node)]
     given = (*graph.inputs, *graph.states, *graph.constants)
     inputs = [_info(graph.values[n]) for n in given]
-    inputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name, _ in graph.immediates]
+    inputs += [helper.make_tensor_value_info(n, ELEMENT_TYPES[dtype], []) for n, dtype, _ in graph.immediates]
     outputs = [_info(graph.values[n]) for n in graph.outputs]
     local = [_info(v) for name, v in graph.values.items() if name not in (*given, *graph.outputs)]
     body = helper.make_graph(nodes, "MNGraph", inputs, outputs, value_info=local)
@@ -46,7 +46,7 @@ def _info(value: MNValue) -> onnx.ValueInfoProto:
 
 def _protos(node: MNNode) -> list[onnx.NodeProto]:
     if not node.body:
-        domain = DOMAIN if node.op in ("Download", "Upload") else ""
+        domain = DOMAIN if node.op in ("Download", "Upload", "Move", "Take") else ""
         proto = helper.make_node(node.op, node.inputs, node.outputs, name=node.name, domain=domain)
         return [_sourced(proto, node, "")]
     names = _body_names(node)

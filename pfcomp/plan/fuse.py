@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pfcomp.ir.model import MNNode
@@ -12,12 +13,14 @@ MAX_BODY = 24
 """Nodes per fused body: bounds the registers that four vectors in flight can need."""
 
 
-def fuse(nodes: tuple[MNNode, ...], shapes: Shapes, kept: frozenset[str]) -> tuple[MNNode, ...]:
+def fuse(
+    nodes: tuple[MNNode, ...], shapes: Shapes, kept: frozenset[str], fusible: Callable[[MNNode], bool] = lambda _: True
+) -> tuple[MNNode, ...]:
     """Merge each node into a producer of its shape where no cycle arises; `kept` values stay observable.
 
     Returns nodes in an order that respects the dependences. A group of one node is returned as it is.
     """
-    grouping = _Grouping(shapes)
+    grouping = _Grouping(shapes, fusible)
     for node in nodes:
         grouping.add(node)
     order = _topological(grouping.before)
@@ -29,6 +32,7 @@ class _Grouping:
     """Groups in order of their first node; `before[g]` are the groups that g depends on, transitively."""
 
     shapes: Shapes
+    fusible: Callable[[MNNode], bool]
     groups: list[list[MNNode]] = field(default_factory=list)
     before: list[set[int]] = field(default_factory=list)
     group_of: dict[str, int] = field(default_factory=dict)
@@ -36,7 +40,8 @@ class _Grouping:
     def add(self, node: MNNode) -> None:
         sources = [self.group_of[name] for name in node.inputs if name in self.group_of]
         candidates = dict.fromkeys(reversed(sources))
-        home = next((g for g in candidates if self._joins(node, g, sources)), len(self.groups))
+        joined = (g for g in candidates if self.fusible(node) and self._joins(node, g, sources))
+        home = next(joined, len(self.groups))
         if home == len(self.groups):
             self.groups.append([])
             self.before.append(set())
@@ -46,6 +51,8 @@ class _Grouping:
 
     def _joins(self, node: MNNode, group: int, sources: list[int]) -> bool:
         members = self.groups[group]
+        if not self.fusible(members[0]):
+            return False
         same_shape = self.shapes[node.outputs[0]] == self.shapes[members[0].outputs[0]]
         cycle = any(group in self.before[s] for s in sources if s != group)
         return same_shape and not cycle and len(members) < MAX_BODY

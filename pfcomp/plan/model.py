@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pfcomp.ir.model import MNGraph, MNNode
 from pfcomp.plan.axes import AxisTable
 from pfcomp.plan.blocks import Block
+from pfcomp.plan.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,18 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The planned graph with its regions, which run one after the other."""
+    """The planned graph: regions, which stream element-wise work, or tasks; whatever there is runs in order.
+
+    `contents` has the constants that the planner made: tables of kernels, and space for values that are stored aside.
+    """
 
     graph: MNGraph
-    regions: tuple[Region, ...]
+    regions: tuple[Region, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    contents: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    float_dtype: str = "mixed"
+
+    @property
+    def nodes(self) -> tuple[MNNode, ...]:
+        """All nodes in the order in which they run."""
+        return tuple(node for region in self.regions for node in region.nodes) + tuple(t.node for t in self.tasks)

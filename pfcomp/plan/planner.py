@@ -38,7 +38,12 @@ def plan(source: SourceGraph, options: Options) -> Schedule:
     """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0407, PF0409 for what cannot be done."""
     _check_precision(options)
     _check_names(source)
-    planner = _Planner(source, options, _roles(source), forced_layouts(options.mapping("io_layouts"), source))
+    forced = forced_layouts(options.mapping("io_layouts"), source)
+    if not source.streams:
+        from pfcomp.plan.general import plan_general
+
+        return plan_general(source, options, forced)
+    planner = _Planner(source, options, _roles(source), forced)
     for component in find_components(source.nodes, planner.roles.immediates):
         planner.add(component)
     return Schedule(planner.graph(), tuple(planner.regions))
@@ -74,8 +79,8 @@ def _roles(source: SourceGraph) -> _Roles:
     return _Roles(immediates, kept)
 
 
-def _bits(array: NDArray[np.float32]) -> int:
-    return int(array.reshape(-1).view(np.uint32)[0])
+def _bits(array: NDArray[np.generic]) -> int:
+    return int(np.asarray(array, np.float32).reshape(-1).view(np.uint32)[0])
 
 
 def forced_layouts(constraints: Mapping[str, str], source: SourceGraph) -> dict[str, Layout]:
@@ -145,7 +150,7 @@ class _Planner:
         placed = dram.assign(*(map(self._value, names) for names in groups))
         values = {v.name: v for v in (*placed, *self.local)}
         nodes = tuple(node for region in self.regions for node in region.nodes)
-        immediates = tuple(roles.immediates.items())
+        immediates = tuple((name, DType.FLOAT, bits) for name, bits in roles.immediates.items())
         return MNGraph(
             values, nodes, source.inputs, source.outputs, roles.constants, immediates=immediates, states=source.states
         )

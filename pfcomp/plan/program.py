@@ -13,6 +13,7 @@ from pfcomp.ir.model import MNGraph, MNNode, MNValue
 from pfcomp.isa.model import Operand
 from pfcomp.isa.pack import Builder, MicroProgram
 from pfcomp.kernels import operands
+from pfcomp.kernels.api import KernelContext
 from pfcomp.kernels.elementwise import VectorEmitter, emit_vector
 from pfcomp.kernels.transfer import (
     Download,
@@ -41,12 +42,17 @@ class Emitted:
 
 
 def emit(schedule: Schedule) -> Emitted:
-    """Emit all regions in order; the result has sequential meaning."""
+    """Emit all regions and tasks in order; the result has sequential meaning."""
     builder = Builder()
-    context = TransferContext(builder)
+    context = KernelContext(builder)
     for region in schedule.regions:
-        walk = RegionEmitter(schedule.graph, region, context)
-        walk.emit()
+        RegionEmitter(schedule.graph, region, context).emit()
+    if schedule.tasks:
+        from pfcomp.plan.emit import TaskEmitter
+
+        walk = TaskEmitter(schedule.graph, context, schedule.float_dtype)
+        for task in schedule.tasks:
+            walk.emit(task)
     return Emitted(builder.finish(), tuple(context.log))
 
 
@@ -55,7 +61,7 @@ class RegionEmitter:
 
     def __init__(self, graph: MNGraph, region: Region, context: TransferContext) -> None:
         self.graph, self.region, self.context = graph, region, context
-        self.immediates = dict(graph.immediates)
+        self.immediates = {name: bits for name, _, bits in graph.immediates}
 
     def emit(self) -> None:
         stored = [self.graph.values[n.outputs[0]] for n in self.region.nodes if n.op == "Upload"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from itertools import count as numbers
@@ -14,13 +14,18 @@ from numpy.typing import NDArray
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
-from pfcomp.kernels.table import ELEMENTWISE
+from pfcomp.kernels.api import Attribute, Spec
+from pfcomp.plan.lower.build import refusal
+from pfcomp.plan.lower.graph import DTYPES
 
 if TYPE_CHECKING:
     import onnx_ir
 
 SOURCE_KEY = "pfcomp.source"
 MAX_RANK = 6
+
+STREAMED = frozenset(["Abs", "Add", "Identity", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Sum"])
+"""Operators of graphs that are planned as regions, with time slices (`pfcomp.plan.region`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,17 @@ class SourceGraph:
     inputs: tuple[str, ...]
     states: tuple[str, ...]
     outputs: tuple[str, ...]
-    constants: dict[str, NDArray[np.float32]]
+    constants: dict[str, NDArray[np.generic]]
+
+    @property
+    def streams(self) -> bool:
+        """True if everything is single precision and element-wise by nature, so that it can be cut into slices."""
+        plain = all(node.op in STREAMED and not node.attributes for node in self.nodes)
+        return plain and all(self.tensors[n].element == "FLOAT" for n in self._used())
+
+    def _used(self) -> Iterable[str]:
+        touched = (name for node in self.nodes for name in (*node.inputs, *node.outputs))
+        return (*touched, *self.inputs, *self.states, *self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +79,14 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     values = [*graph.inputs, *graph.initializers.values(), *(o for n in graph for o in n.outputs)]
     tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values}
     outputs = tuple(v.name for v in graph.outputs)
-    nodes = _live(_uniquely_named(map(_node, graph), tensors), outputs)
-    offenders = find_offenders(nodes, tensors)
-    if offenders:
-        raise UnsupportedError("PF0401", describe(offenders), hint="supported: " + " ".join(ELEMENTWISE))
+    nodes = _live(_uniquely_named(map(to_node, graph), tensors), outputs)
     names = tuple(v.name for v in graph.inputs)
     states = tuple(name for name in names if name in graph.initializers)
     inputs = tuple(name for name in names if name not in states)
-    constants = {
-        name: np.asarray(value.const_value.numpy(), dtype=np.float32)
-        for name, value in graph.initializers.items()
-        if name not in states
-    }
+    constants = {name: value.const_value.numpy() for name, value in graph.initializers.items() if name not in states}
+    offenders = find_offenders(nodes, tensors, constants)
+    if offenders:
+        raise UnsupportedError("PF0401", describe(offenders), hint="`pfcomp ops` lists what has kernels")
     _refuse_nan(constants)
     return SourceGraph(tensors, nodes, inputs, states, outputs, constants)
 
@@ -114,7 +125,8 @@ def _element(value: onnx_ir.Value) -> str:
     return value.dtype.name if value.dtype is not None else "UNDEFINED"
 
 
-def _node(node: onnx_ir.Node) -> MNNode:
+def to_node(node: onnx_ir.Node) -> MNNode:
+    """An ONNX node as the planner's own."""
     inputs = tuple(v.name if v is not None else "" for v in node.inputs)
     outputs = tuple(v.name for v in node.outputs)
     return MNNode(
@@ -122,28 +134,43 @@ def _node(node: onnx_ir.Node) -> MNNode:
         op=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
         inputs=inputs,
         outputs=outputs,
+        attributes=tuple((name, _attribute(a)) for name, a in node.attributes.items()),
         source=node.metadata_props.get(SOURCE_KEY, ""),
     )
 
 
-def find_offenders(nodes: tuple[MNNode, ...], tensors: dict[str, Tensor]) -> tuple[Offender, ...]:
-    """All nodes without a kernel, in graph order, each with its first reason."""
-    found = ((node, _reason(node, tensors)) for node in nodes)
+def _attribute(attribute: onnx_ir.Attr) -> Attribute:
+    """Numbers and texts as they are, sequences as tuples; anything else as text, for messages only."""
+    value = attribute.value
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, int | float | str):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(v, int) for v in value):
+        return tuple(value)
+    return str(value)
+
+
+def find_offenders(
+    nodes: Iterable[MNNode], tensors: Mapping[str, Tensor], constants: Mapping[str, NDArray[np.generic]]
+) -> tuple[Offender, ...]:
+    """All nodes that cannot be compiled, in graph order, each with its first reason."""
+    found = ((node, _reason(node, tensors, constants)) for node in nodes)
     return tuple(Offender(n.op, n.name, reason, n.source) for n, reason in found if reason)
 
 
-def _reason(node: MNNode, tensors: dict[str, Tensor]) -> str:
-    if node.op not in ELEMENTWISE:
-        return "no kernel"
+def _reason(node: MNNode, tensors: Mapping[str, Tensor], constants: Mapping[str, NDArray[np.generic]]) -> str:
     shapes = [tensors[name] for name in (*node.inputs, *node.outputs) if name]
-    wrong = sorted({t.element for t in shapes if t.element != "FLOAT"})
+    data = [t for t in shapes if t.name not in constants or t.element in DTYPES]
+    wrong = sorted({t.element for t in data if t.element not in DTYPES})
     if wrong:
-        return f"element type {', '.join(wrong)}, only FLOAT"
+        return f"element type {', '.join(wrong)}; the device has {', '.join(DTYPES)}"
     if any(len(t.shape) > MAX_RANK for t in shapes):
         return f"rank over {MAX_RANK}"
-    if any(0 in t.shape for t in shapes):
+    if any(0 in t.shape for t in shapes if t.name not in constants):
         return "a tensor without elements"
-    return ""
+    specs = {t.name: Spec(t.shape, DTYPES[t.element]) for t in data}
+    return refusal(node, specs, constants)
 
 
 def describe(offenders: tuple[Offender, ...]) -> str:
@@ -157,7 +184,7 @@ def describe(offenders: tuple[Offender, ...]) -> str:
     return f"{len(offenders)} of the graph's nodes cannot be compiled: " + "; ".join(parts)
 
 
-def _refuse_nan(constants: dict[str, NDArray[np.float32]]) -> None:
-    bad = [name for name, array in constants.items() if np.isnan(array).any()]
+def _refuse_nan(constants: Mapping[str, NDArray[np.generic]]) -> None:
+    bad = [name for name, array in constants.items() if array.dtype.kind == "f" and np.isnan(array).any()]
     if bad:
         raise UnsupportedError("PF0403", f"constants hold NaN: {', '.join(bad)}", hint="the chip has no NaN")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pfcomp.errors import ArtifactError, PfcompError
 from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
@@ -11,8 +15,9 @@ from pfcomp.layout.model import Level
 from pfcomp.plan.axes import AxisDigits, AxisTable
 from pfcomp.plan.blocks import Block
 from pfcomp.plan.model import Region, Schedule
+from pfcomp.plan.tasks import Task
 
-FORMAT = 1
+FORMAT = 2
 
 
 def to_json(schedule: Schedule) -> dict[str, Any]:
@@ -26,7 +31,11 @@ def to_json(schedule: Schedule) -> dict[str, Any]:
         "states": list(graph.states),
         "constants": list(graph.constants),
         "immediates": [list(pair) for pair in graph.immediates],
+        "inner": [list(pair) for pair in graph.inner],
         "regions": [_region_json(r) for r in schedule.regions],
+        "tasks": [_task_json(t) for t in schedule.tasks],
+        "contents": {name: _array_json(array) for name, array in schedule.contents.items()},
+        "float_dtype": schedule.float_dtype,
     }
 
 
@@ -38,20 +47,24 @@ def from_json(data: Any, where: str) -> Schedule:
                 "PF0408", f"schedule of format {data['format']!r}, expected {FORMAT}", where=where, hint="compile again"
             )
         regions = tuple(_region(r) for r in data["regions"])
+        tasks = tuple(_task(t) for t in data["tasks"])
+        contents = {str(name): _array(a) for name, a in data["contents"].items()}
+        float_dtype = str(data["float_dtype"])
         graph = MNGraph(
             values={v["name"]: _value(v) for v in data["values"]},
-            nodes=tuple(node for region in regions for node in region.nodes),
+            nodes=tuple(node for region in regions for node in region.nodes) + tuple(t.node for t in tasks),
             inputs=tuple(data["inputs"]),
             outputs=tuple(data["outputs"]),
             states=tuple(data["states"]),
             constants=tuple(data["constants"]),
-            immediates=tuple((str(name), int(bits)) for name, bits in data["immediates"]),
+            immediates=tuple((str(name), DType(dtype), int(bits)) for name, dtype, bits in data["immediates"]),
+            inner=tuple((str(name), DType(dtype)) for name, dtype in data["inner"]),
         )
     except PfcompError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError("PF0408", f"not a schedule ({error})", where=where, hint="compile again") from error
-    return Schedule(graph, regions)
+    return Schedule(graph, regions, tasks, contents, float_dtype)
 
 
 def _value_json(value: MNValue) -> dict[str, Any]:
@@ -88,6 +101,8 @@ def _node_json(node: MNNode) -> dict[str, Any]:
         "outputs": list(node.outputs),
         "source": node.source,
     }
+    if node.attributes:
+        fields["attributes"] = [[name, list(v) if isinstance(v, tuple) else v] for name, v in node.attributes]
     if node.body:
         fields["body"] = [_node_json(n) for n in node.body]
     return fields
@@ -99,9 +114,35 @@ def _node(data: dict[str, Any]) -> MNNode:
         op=str(data["op"]),
         inputs=tuple(map(str, data["inputs"])),
         outputs=tuple(map(str, data["outputs"])),
+        attributes=tuple((str(name), tuple(v) if isinstance(v, list) else v) for name, v in data.get("attributes", ())),
         source=str(data["source"]),
         body=tuple(_node(n) for n in data.get("body", ())),
     )
+
+
+def _task_json(task: Task) -> dict[str, Any]:
+    return {
+        "node": _node_json(task.node),
+        "variant": task.variant,
+        "scratch": list(task.scratch),
+        "tables": list(task.tables),
+    }
+
+
+def _task(data: dict[str, Any]) -> Task:
+    scratch, tables = (tuple(map(str, data[key])) for key in ("scratch", "tables"))
+    return Task(_node(data["node"]), str(data["variant"]), scratch, tables)
+
+
+def _array_json(array: NDArray[np.generic]) -> dict[str, Any]:
+    """Shape, numpy's name of the element type, and the elements in base 64."""
+    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"shape": list(array.shape), "type": array.dtype.str, "data": content}
+
+
+def _array(data: dict[str, Any]) -> NDArray[np.generic]:
+    content = base64.b64decode(data["data"], validate=True)
+    return np.frombuffer(content, np.dtype(str(data["type"]))).reshape(tuple(map(int, data["shape"])))
 
 
 def _table_json(table: AxisTable) -> list[dict[str, list[str]]]:

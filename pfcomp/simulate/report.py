@@ -43,7 +43,7 @@ def node_rows(schedule: Schedule, program: Program, origins: Origins, timing: Ti
 
 
 def _all_nodes(schedule: Schedule) -> list[MNNode]:
-    return [node for region in schedule.regions for node in region.nodes]
+    return list(schedule.nodes)
 
 
 def _empty_row(node: MNNode, live: dict[str, dict[str, int]]) -> dict[str, Any]:
@@ -63,9 +63,10 @@ def _empty_row(node: MNNode, live: dict[str, dict[str, int]]) -> dict[str, Any]:
 def _live_words(schedule: Schedule) -> dict[str, dict[str, int]]:
     """Long words of LM0 and LM1 that hold values while a node runs: born at or before it, read at or after it."""
     result: dict[str, dict[str, int]] = {}
-    for region in schedule.regions:
-        uses = _uses(region.nodes, schedule.graph)
-        for position, node in enumerate(region.nodes):
+    parts = [region.nodes for region in schedule.regions] + [tuple(task.node for task in schedule.tasks)]
+    for nodes in parts:
+        uses = _uses(nodes, schedule.graph)
+        for position, node in enumerate(nodes):
             living = [name for name, (birth, death) in uses.items() if birth <= position <= death]
             result[node.name] = {
                 lm.value: sum(schedule.graph.values[n].size for n in living if schedule.graph.values[n].location is lm)

@@ -11,16 +11,20 @@ from pfcomp import __version__
 from pfcomp.app import write_app
 from pfcomp.app.model import Constant, DebugSpan, GPFNApp, Relocation, TensorInfo
 from pfcomp.artifacts import write_zst
-from pfcomp.ir.model import MNNode, MNValue
+from pfcomp.ir.model import DType, MNNode, MNValue
 from pfcomp.isa import format_statement
 from pfcomp.isa.model import Move
 from pfcomp.layout.image import to_image
 from pfcomp.options import Options
+from pfcomp.plan.tasks import SPILL
 from pfcomp.stages.program import Built, build
 from pfcomp.stages.report import StageReport
 from pfcomp.stages.schedule import load_source
 
 FILES = ("model.vsm.zst", "model.app")
+
+CONTENT = {DType.FLOAT: np.float32, DType.INT: np.int32, DType.BOOL: np.bool_, DType.DOUBLE: np.float64}
+"""Element types in which constants are laid out; Long may also hold unsigned long words of tables."""
 
 
 def run(directory: Path, options: Options) -> StageReport:
@@ -40,7 +44,9 @@ def run(directory: Path, options: Options) -> StageReport:
 
 def _app(built: Built, directory: Path, options: Options) -> GPFNApp:
     graph = built.schedule.graph
-    contents = load_source(directory).constants if graph.constants else {}
+    contents: dict[str, np.ndarray] = dict(built.schedule.contents)
+    if any(name not in contents for name in graph.constants):
+        contents.update(load_source(directory).constants)
     return GPFNApp(
         inputs=tuple(_info(graph.values[n]) for n in graph.inputs),
         outputs=tuple(_info(graph.values[n], dirty=True) for n in graph.outputs),
@@ -63,7 +69,10 @@ def _info(value: MNValue, *, dirty: bool = False) -> TensorInfo:
 
 
 def _constant(value: MNValue, content: np.ndarray) -> Constant:
-    return Constant(_info(value), to_image(content.reshape(value.shape), value.layout))
+    if value.name.endswith(SPILL):  # space, not data: given as the image itself
+        return Constant(_info(value), content.astype(np.uint64))
+    array = np.asarray(content, CONTENT.get(value.dtype, content.dtype))
+    return Constant(_info(value), to_image(array.reshape(value.shape), value.layout))
 
 
 def _relocations(built: Built) -> Iterator[Relocation]:
@@ -76,7 +85,7 @@ def _relocations(built: Built) -> Iterator[Relocation]:
 
 def _spans(built: Built) -> Iterator[DebugSpan]:
     """Maximal runs of statements that hold operations of a node, in order of their first statement."""
-    nodes = {n.name: n for region in built.schedule.regions for n in region.nodes}
+    nodes = {n.name: n for n in built.schedule.nodes}
     running: dict[str, int] = {}
     for index, names in enumerate((*built.packed.origins, ())):
         for name in [n for n in running if n not in names]:

@@ -1,0 +1,271 @@
+"""Layout planner: dynamic programming over the graph with a beam (design.md 6.3).
+
+Nodes are taken in order. A state knows in which layouts every living tensor exists, in which layouts the tensors in
+DRAM have their images, and what it cost so far. For every node each state tries the ways in which the node can be
+computed; the cheapest states go on. Tensors in DRAM have no layout until the first node that reads them wants one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import MNNode
+from pfcomp.kernels.api import Job, Spec
+from pfcomp.layout import Layout
+from pfcomp.layout.canonical import canonical
+from pfcomp.plan import ways
+from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
+from pfcomp.plan.costs import fits, load_steps, relay_steps, store_steps
+from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
+from pfcomp.plan.lower.views import original, renamed
+
+Layouts = tuple[Layout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Actions so far, newest first."""
+
+    action: Action
+    before: Trail | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A tensor that is still in DRAM without a layout: `root` seen through the renamings `jobs`, outermost last."""
+
+    root: str
+    nodes: tuple[tuple[MNNode, Job], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`there` has the layouts of tensors in local memory, `waiting` those not loaded yet, `images` chosen images."""
+
+    steps: int
+    there: Mapping[str, Layouts]
+    waiting: Mapping[str, Waiting]
+    images: Mapping[str, Layout]
+    trail: Trail | None = None
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for states that have the same future."""
+        there = tuple(sorted((n, tuple(sorted(str(canonical(x)) for x in ls))) for n, ls in self.there.items()))
+        images = tuple(sorted((n, str(canonical(x))) for n, x in self.images.items()))
+        return there, tuple(sorted(self.waiting)), images
+
+    def did(self, action: Action, steps: int) -> State:
+        return replace(self, steps=self.steps + steps, trail=Trail(action, self.trail))
+
+    def with_copy(self, tensor: str, layout: Layout) -> State:
+        """The tensor exists in `layout` as well."""
+        present = self.there.get(tensor, ())
+        if any(canonical(layout) == canonical(other) for other in present):
+            return self
+        waiting = {name: w for name, w in self.waiting.items() if name != tensor}
+        return replace(self, there={**self.there, tensor: (*present, layout)}, waiting=waiting)
+
+    def actions(self) -> list[Action]:
+        found: list[Action] = []
+        trail = self.trail
+        while trail is not None:
+            found.append(trail.action)
+            trail = trail.before
+        return found[::-1]
+
+
+class Planner:
+    """Chooses layouts for a graph. `width` is the number of states that survive each node."""
+
+    def __init__(self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int) -> None:
+        self.graph, self.forced, self.float_dtype, self.width = graph, forced, float_dtype, width
+        self.immediates = ways.immediates(graph)
+        self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
+
+    def plan(self) -> list[Action]:
+        """The cheapest plan found. Raises UnsupportedError PF0421 where a node fits into no state."""
+        states = [self._first()]
+        for position, node in enumerate(self.graph.nodes):
+            following = [new for state in states for new in self._after(state, node)]
+            if not following:
+                raise _nowhere(node)
+            states = self._best(self._forget(state, position) for state in following)
+        final = [self._stored(state) for state in states]
+        return min(final, key=lambda state: state.steps).actions()
+
+    def _first(self) -> State:
+        given = (*self.graph.inputs, *self.graph.states, *self.graph.constants)
+        return State(0, {}, {name: Waiting(name) for name in given if name not in self.immediates}, {})
+
+    def _best(self, states: Iterable[State]) -> list[State]:
+        best: dict[object, State] = {}
+        for state in states:
+            key = state.key()
+            if key not in best or state.steps < best[key].steps:
+                best[key] = state
+        return sorted(best.values(), key=lambda state: state.steps)[: self.width]
+
+    def _forget(self, state: State, position: int) -> State:
+        """Drop tensors that no later node reads and that are no outputs."""
+
+        def needed(name: str) -> bool:
+            return self.last_use.get(name, -1) > position or name in self.graph.outputs
+
+        there = {name: layouts for name, layouts in state.there.items() if needed(name)}
+        waiting = {name: w for name, w in state.waiting.items() if needed(name)}
+        return replace(state, there=there, waiting=waiting)
+
+    def _after(self, state: State, node: MNNode) -> Iterator[State]:
+        if node.op in REARRANGEMENTS:
+            yield from self._rearranged(state, node)
+            return
+        operands = tuple(name for name in node.inputs if name not in self.immediates)
+        offered = {name: state.there.get(name, ()) for name in operands}
+        for binding in ways.bindings(self.graph, node, offered, self.float_dtype):
+            if not all(map(fits, self._specs(node.outputs), binding.outputs)):
+                continue
+            new: State | None = state
+            for name, layout in zip(operands, binding.inputs, strict=True):
+                new = new and self.fetch(new, name, layout)
+            if new is not None:
+                new = new.did(Compute(node, binding, operands), binding.steps)
+                for name, layout in zip(node.outputs, binding.outputs, strict=True):
+                    new = new.with_copy(name, layout)
+                yield new
+
+    def _specs(self, names: Sequence[str]) -> list[Spec]:
+        return [self.graph.specs[name] for name in names]
+
+    def _rearranged(self, state: State, node: MNNode) -> Iterator[State]:
+        """By renaming where possible; otherwise the elements move to any of the usual layouts."""
+        job = self.graph.job(node, self.float_dtype)
+        name, result = node.inputs[0], node.outputs[0]
+        if name in state.waiting and name not in state.there and _is_renaming(job):
+            seen = state.waiting[name]
+            later = Waiting(seen.root, (*seen.nodes, (node, job)))
+            yield replace(state, waiting={**state.waiting, result: later})
+            return
+        views = [(layout, renamed(job, layout)) for layout in state.there.get(name, ())]
+        found = [(layout, view) for layout, view in views if view is not None]
+        if found:
+            for layout, view in found:
+                state = state.did(Rename(node, layout, view.layout, view.addr), 0).with_copy(result, view.layout)
+            yield state
+            return
+        yield from self._moved(state, node, job)
+
+    def _moved(self, state: State, node: MNNode, job: Job) -> Iterator[State]:
+        ready: State | None = state
+        for name in node.inputs:
+            if ready is not None and not ready.there.get(name):
+                ready = self._anyhow(ready, name)
+        if ready is None:
+            return
+        for target in ways.usual_forms(job.outputs[0]):
+            sources, steps = [], 0
+            for k, name in enumerate(node.inputs):
+                costs = [(ways.rearrange_steps(job, k, layout, target), layout) for layout in ready.there[name]]
+                cost, layout = min(costs, key=lambda c: c[0])
+                sources.append(layout)
+                steps += cost
+            new = ready.did(Rearrange(node, tuple(sources), target), steps)
+            yield new.with_copy(node.outputs[0], target)
+
+    def fetch(self, state: State, name: str, layout: Layout) -> State | None:
+        """The state in which a tensor exists in `layout`; None if it cannot."""
+        if not fits(self.graph.specs[name], layout):
+            return None
+        wanted = canonical(layout)
+        present = state.there.get(name, ())
+        if any(canonical(other) == wanted for other in present):
+            return state
+        if name in state.waiting and not present:
+            loaded = self._loaded(state, name, layout)
+            if loaded is not None:
+                return loaded
+            state = self._anyhow(state, name)  # type: ignore[assignment]
+            return None if state is None else self.fetch(state, name, layout)
+        spec = self.graph.specs[name]
+        costs = [(relay_steps(spec, other, layout), other) for other in present]
+        if not costs:
+            return None
+        steps, source = min(costs, key=lambda c: c[0])
+        return state.did(Relay(name, source, layout), steps).with_copy(name, layout)
+
+    def _loaded(self, state: State, name: str, layout: Layout) -> State | None:
+        """Load the root of a waiting tensor so that the tensor itself gets `layout`; None if that is impossible."""
+        seen = state.waiting[name]
+        if seen.root not in state.waiting:
+            return None
+        needed: list[Layout] = [layout]
+        for _, job in reversed(seen.nodes):
+            before = original(job, needed[-1])
+            if before is None:
+                return None
+            needed.append(before)
+        return self._load_root(state, seen, needed[::-1])
+
+    def _load_root(self, state: State, seen: Waiting, layouts: list[Layout]) -> State | None:
+        root, spec = seen.root, self.graph.specs[seen.root]
+        forced = self.forced.get(root)
+        if forced is not None and canonical(forced) != canonical(layouts[0]):
+            return None
+        if not fits(spec, layouts[0]):
+            return None
+        state = state.did(Load(root, layouts[0]), load_steps(spec, layouts[0])).with_copy(root, layouts[0])
+        state = replace(state, images={**state.images, root: layouts[0]})
+        for (node, _), before, after in zip(seen.nodes, layouts, layouts[1:], strict=False):
+            state = state.did(Rename(node, before, after), 0).with_copy(node.outputs[0], after)
+        return state
+
+    def _anyhow(self, state: State, name: str) -> State | None:
+        """Load a waiting tensor in one of the usual layouts, or as demanded, and rename or move it as its nodes say."""
+        seen = state.waiting.get(name)
+        if seen is None:
+            return None
+        root = seen.root
+        if root in state.waiting:
+            forced = self.forced.get(root)
+            layouts = [forced] if forced is not None else ways.usual_forms(self.graph.specs[root])
+            state = self._load_root(state, Waiting(root), [layouts[0]]) or state
+        for node, _ in seen.nodes:
+            if node.outputs[0] not in state.there:
+                waiting = {n: w for n, w in state.waiting.items() if n != node.outputs[0]}
+                state = min(self._rearranged(replace(state, waiting=waiting), node), key=lambda s: s.steps)
+        return state if name in state.there else None
+
+    def _stored(self, state: State) -> State:
+        """Outputs to DRAM: states in the layout of their image, others in the one that is cheapest to store."""
+        for name in self.graph.outputs:
+            if name in self.graph.inputs or name in self.graph.states:
+                continue
+            if name not in state.there:
+                state = self._anyhow(state, name) or state
+            wanted = self._image(state, name)
+            if wanted is not None:
+                state = self.fetch(state, name, wanted) or state
+            spec = self.graph.specs[name]
+            layout = wanted or min(state.there[name], key=lambda x: store_steps(spec, x))
+            state = state.did(Store(name, layout), store_steps(spec, layout))
+        return state
+
+    def _image(self, state: State, name: str) -> Layout | None:
+        root = name.removesuffix(":out")
+        if name != root and root in self.graph.states:
+            return state.images.get(root)
+        return self.forced.get(name)
+
+
+def _is_renaming(job: Job) -> bool:
+    return job.op in ("Identity", "Transpose", "Reshape")
+
+
+def _nowhere(node: MNNode) -> UnsupportedError:
+    return UnsupportedError(
+        "PF0421",
+        f"{node.op} {node.name!r} finds no layout in which operands and results fit into local memory",
+        where=node.source,
+        hint="use a smaller batch, or split the function",
+    )

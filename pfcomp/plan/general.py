@@ -1,0 +1,99 @@
+"""Plans any graph: lowering, fusion, layouts, values, addresses; nothing is cut into time slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
+from pfcomp.layout import Layout
+from pfcomp.layout.imagespec import ImageSpec
+from pfcomp.options import Options
+from pfcomp.plan import dram, ways
+from pfcomp.plan.address import LM_SIZE
+from pfcomp.plan.beam import Planner
+from pfcomp.plan.fuse import fuse
+from pfcomp.plan.linear import Linear, linearise
+from pfcomp.plan.lower.build import Borders, build
+from pfcomp.plan.lower.graph import HOST, CoreGraph
+from pfcomp.plan.memory import Placement, allocate
+from pfcomp.plan.model import Schedule
+from pfcomp.plan.source_graph import SourceGraph
+
+WIDTH = {"canonical": 1}
+"""Beam width by the option layout_planner; others have DEFAULT_WIDTH."""
+DEFAULT_WIDTH = 8
+
+
+def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Layout]) -> Schedule:
+    """Plan a graph as tasks. Raises UnsupportedError PF0421 and PF0422 where local memory does not suffice."""
+    float_dtype = options.text("float_dtype")
+    borders = Borders(source.inputs, source.states, source.outputs)
+    graph = build(source.nodes, tuple(source.tensors.values()), source.constants, borders)
+    if options.text("scheduler") != "always_from_dram":
+        graph.nodes = fuse_pointwise(graph)
+    width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
+    actions = Planner(graph, forced, float_dtype, width).plan()
+    immediates = ways.immediates(graph)
+    linear = linearise(graph, actions, immediates)
+    placement = allocate(linear, int(LM_SIZE * options.real("sram_budget")))
+    return _schedule(source, graph, linear, placement, float_dtype)
+
+
+def fuse_pointwise(graph: CoreGraph) -> list[MNNode]:
+    """Fuse element-wise nodes; all others stay as they are and keep their order."""
+    shapes = {name: spec.shape for name, spec in graph.specs.items()}
+    return list(fuse(tuple(graph.nodes), shapes, frozenset(graph.outputs), ways.is_pointwise))
+
+
+def _schedule(
+    source: SourceGraph, graph: CoreGraph, linear: Linear, placement: Placement, float_dtype: str
+) -> Schedule:
+    """Addresses in DRAM for everything that is loaded or stored there."""
+    contents = {name: table.contents for name, table in linear.tables.items()}
+    made = {n: a for n, a in graph.constants.items() if n not in source.constants and n in linear.images}
+    spills = {name: replace(value, name=name) for name, (value, _) in placement.spilled.items()}
+    constants = [n for n in graph.constants if n in linear.images] + list(linear.tables)
+    groups = (source.inputs, source.outputs, source.states, constants)
+    first, second, third, fourth = ([_in_dram(n, graph, linear) for n in names] for names in groups)
+    aside = [_stored(value) for value in spills.values()]
+    placed = dram.assign(first, [*second, *aside], third, fourth)
+    values = {v.name: v for v in (*placed, *placement.values.values())}
+    zeros = {n: np.zeros((4, values[n].size), np.uint64) for n in spills}
+    names = (*constants, *spills)
+    nodes = tuple(task.node for task in placement.tasks)
+    inner = _inner(graph)
+    mn = MNGraph(values, nodes, source.inputs, source.outputs, names, _immediates(graph), source.states, inner)
+    return Schedule(mn, (), tuple(placement.tasks), {**contents, **made, **zeros}, float_dtype)
+
+
+def _in_dram(name: str, graph: CoreGraph, linear: Linear) -> MNValue:
+    """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""
+    spec = graph.specs[name]
+    layout = linear.images.get(name) or ways.usual_forms(spec)[0]
+    return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM))
+
+
+def _stored(value: MNValue) -> MNValue:
+    image = ImageSpec.of(value.layout, value.shape, value.dtype.bits)
+    host = {DType.LONG: "Long", DType.INT: "Int", DType.BOOL: "Bool", DType.DOUBLE: "Double"}
+    torch_dtype = host.get(value.dtype, "Float")
+    return replace(value, location=Location.DRAM, address=None, size=image.group_words, torch_dtype=torch_dtype)
+
+
+def _immediates(graph: CoreGraph) -> tuple[tuple[str, DType, int], ...]:
+    found = []
+    for name in sorted(ways.immediates(graph)):
+        dtype = graph.specs[name].dtype
+        array = np.asarray(graph.constants[name], HOST[dtype]).reshape(-1)[:1]
+        bits = int(array[0]) if dtype is DType.BOOL else int(array.view(f"u{array.itemsize}")[0])
+        found.append((name, dtype, bits))
+    return tuple(found)
+
+
+def _inner(graph: CoreGraph) -> tuple[tuple[str, DType], ...]:
+    """Element types of what exists only inside fused bodies."""
+    names = {n for node in graph.nodes for step in node.body for n in (*step.inputs, *step.outputs)}
+    return tuple((name, graph.specs[name].dtype) for name in sorted(names))

@@ -1,0 +1,70 @@
+"""The graph of jobs of a whole model, and why a node has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pfcomp.ir.model import MNNode
+from pfcomp.kernels import pointwise
+from pfcomp.kernels.api import Spec
+from pfcomp.kernels.registry import kernels
+from pfcomp.plan.lower.graph import DTYPES, REARRANGEMENTS, Array, CoreGraph, Lowering, UnknownError
+from pfcomp.plan.lower.rules import apply
+
+
+class _Tensor(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def element(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """Names of a model's inputs, states and outputs."""
+
+    inputs: tuple[str, ...]
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def build(
+    nodes: Iterable[MNNode], tensors: Sequence[_Tensor], constants: Mapping[str, Array], borders: Borders
+) -> CoreGraph:
+    """Lower all nodes; every one of them must be one that `refusal` has nothing against."""
+    specs = {t.name: Spec(t.shape, DTYPES[t.element]) for t in tensors if t.element in DTYPES}
+    graph = CoreGraph(specs, borders.inputs, borders.states, borders.outputs, dict(constants))
+    for node in nodes:
+        apply(Lowering(graph, node))
+    _drop_unread(graph)
+    return graph
+
+
+def _drop_unread(graph: CoreGraph) -> None:
+    """Constants that only said how to lower a node are no longer needed."""
+    read = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
+    for name in [n for n in graph.constants if n not in read]:
+        del graph.constants[name]
+
+
+def refusal(node: MNNode, specs: Mapping[str, Spec], constants: Mapping[str, Array]) -> str:
+    """Why a node cannot be compiled; "" if it can."""
+    graph = CoreGraph(dict(specs), (), (), (), dict(constants))
+    try:
+        apply(Lowering(graph, node))
+    except UnknownError as error:
+        return str(error)
+    reasons = (_job_refusal(graph, job) for job in graph.nodes)
+    return next((reason for reason in reasons if reason), "")
+
+
+def _job_refusal(graph: CoreGraph, node: MNNode) -> str:
+    if node.op in REARRANGEMENTS:
+        return ""
+    if node.op in kernels():
+        return kernels()[node.op].refuse(graph.job(node, "mixed"))
+    return pointwise.refuse(node, graph.specs)

@@ -1,0 +1,142 @@
+"""The graph of jobs while it is built: specs of all tensors, nodes in order, constants with contents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pfcomp.ir.model import DType, MNNode
+from pfcomp.kernels.api import Attribute, Job, Spec
+
+Array = NDArray[np.generic]
+
+DTYPES: dict[str, DType] = {
+    "FLOAT": DType.FLOAT,
+    "DOUBLE": DType.DOUBLE,
+    "INT32": DType.INT,
+    "INT64": DType.LONG,
+    "BOOL": DType.BOOL,
+}
+"""Device element types by ONNX element type; other types have no kernels."""
+
+HOST: dict[DType, type[np.generic]] = {
+    DType.FLOAT: np.float32,
+    DType.DOUBLE: np.float64,
+    DType.INT: np.int32,
+    DType.LONG: np.int64,
+    DType.BOOL: np.bool_,
+}
+
+REARRANGEMENTS = ("Reshape", "Transpose", "Expand", "Slice", "Tile", "Take", "Concat", "Pad", "Identity")
+"""Operators that only move elements; what they mean stands in `views`."""
+
+
+@dataclass(slots=True)
+class CoreGraph:
+    """Nodes whose operators have kernels or are rearrangements, in topological order."""
+
+    specs: dict[str, Spec]
+    inputs: tuple[str, ...]
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: dict[str, Array]
+    nodes: list[MNNode] = field(default_factory=list)
+
+    def job(self, node: MNNode, float_dtype: str) -> Job:
+        """The node as its kernel sees it."""
+        inputs = tuple(self.specs[name] for name in node.inputs)
+        outputs = tuple(self.specs[name] for name in node.outputs)
+        return Job(node.op, inputs, outputs, node.attributes, float_dtype)
+
+
+class Lowering:
+    """Appends nodes to a core graph in place of one ONNX node; `rules` uses its methods."""
+
+    def __init__(self, graph: CoreGraph, node: MNNode) -> None:
+        self.graph, self.node = graph, node
+        self.made = 0
+
+    def spec(self, name: str) -> Spec:
+        return self.graph.specs[name]
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """Shape of an operand of the ONNX node."""
+        return self.graph.specs[self.node.inputs[index]].shape
+
+    def attribute(self, name: str, default: Attribute) -> Attribute:
+        return dict(self.node.attributes).get(name, default)
+
+    def integer(self, name: str, default: int) -> int:
+        value = self.attribute(name, default)
+        assert isinstance(value, int), name
+        return value
+
+    def given(self, index: int) -> str | None:
+        """The name of an optional operand, None if it is absent."""
+        inputs = self.node.inputs
+        return inputs[index] if index < len(inputs) and inputs[index] else None
+
+    def known(self, index: int) -> Array | None:
+        """The contents of an optional operand; raises `Unknown` if it is there but no constant."""
+        name = self.given(index)
+        if name is None:
+            return None
+        if name not in self.graph.constants:
+            raise UnknownError(f"operand {index} must be a constant")
+        return self.graph.constants[name]
+
+    def ints(self, index: int) -> tuple[int, ...] | None:
+        found = self.known(index)
+        return None if found is None else tuple(int(v) for v in found.reshape(-1))
+
+    def constant(self, array: Array, dtype: DType) -> str:
+        """A new constant of the device's element type."""
+        name = self._fresh("constant")
+        self.graph.constants[name] = np.asarray(array, HOST[dtype])
+        self.graph.specs[name] = Spec(tuple(np.shape(array)), dtype)
+        return name
+
+    def op(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        shape: tuple[int, ...],
+        dtype: DType | None = None,
+        attributes: tuple[tuple[str, Attribute], ...] = (),
+    ) -> str:
+        """A node with one result of `shape`; its element type is that of the first operand unless given."""
+        name = self._fresh(op.lower())
+        self.graph.specs[name] = Spec(shape, dtype or self.graph.specs[inputs[0]].dtype)
+        self._append(op, inputs, (name,), attributes)
+        return name
+
+    def last(self, op: str, inputs: Sequence[str], attributes: tuple[tuple[str, Attribute], ...] = ()) -> None:
+        """The node that makes the results of the ONNX node itself."""
+        self._append(op, inputs, self.node.outputs, attributes)
+
+    def _append(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        outputs: tuple[str, ...],
+        attributes: tuple[tuple[str, Attribute], ...],
+    ) -> None:
+        name = self.node.name if outputs == self.node.outputs else outputs[0]
+        self.graph.nodes.append(MNNode(name, op, tuple(inputs), outputs, attributes, self.node.source))
+
+    def _fresh(self, kind: str) -> str:
+        self.made += 1
+        return f"{self.node.outputs[0]}.{kind}{self.made}"
+
+
+class UnknownError(Exception):
+    """A node that cannot be lowered; the text is the reason."""
+
+
+def elements(shape: tuple[int, ...]) -> int:
+    """Number of elements."""
+    return prod(shape)

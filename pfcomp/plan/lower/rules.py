@@ -1,0 +1,264 @@
+"""How each ONNX operator that is not a kernel's own becomes jobs: one small function per operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from pfcomp.ir.model import DType, MNNode
+from pfcomp.kernels.api import Attribute
+from pfcomp.plan.lower.graph import HOST, Lowering, UnknownError
+
+Rule = Callable[[Lowering], None]
+
+
+def _copy(low: Lowering) -> None:
+    low.last(low.node.op, low.node.inputs, low.node.attributes)
+
+
+def _reshape(low: Lowering) -> None:
+    low.last("Reshape", low.node.inputs[:1])
+
+
+def _transpose(low: Lowering) -> None:
+    rank = len(low.shape(0))
+    order = low.attribute("perm", tuple(reversed(range(rank))))
+    low.last("Transpose", low.node.inputs[:1], (("perm", order),))
+
+
+def _expand(low: Lowering) -> None:
+    low.last("Expand", low.node.inputs[:1])
+
+
+def _slice(low: Lowering) -> None:
+    shape = low.shape(0)
+    starts, ends = low.ints(1), low.ints(2)
+    if starts is None or ends is None:
+        raise UnknownError("starts and ends must be given")
+    axes = low.ints(3) or tuple(range(len(starts)))
+    steps = low.ints(4) or (1,) * len(starts)
+    first, stride = [0] * len(shape), [1] * len(shape)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        first[axis], _, stride[axis] = slice(start, end, step).indices(shape[axis])
+    low.last("Slice", low.node.inputs[:1], (("starts", tuple(first)), ("steps", tuple(stride))))
+
+
+def _split(low: Lowering) -> None:
+    shape = low.shape(0)
+    axis = low.integer("axis", 0) % len(shape)
+    start = 0
+    for name in low.node.outputs:
+        starts = tuple(start if k == axis else 0 for k in range(len(shape)))
+        piece = low.node.name if len(low.node.outputs) == 1 else f"{low.node.name}.{name}"
+        attributes = (("starts", starts), ("steps", (1,) * len(shape)))
+        low.graph.nodes.append(MNNode(piece, "Slice", low.node.inputs[:1], (name,), attributes, low.node.source))
+        start += low.spec(name).shape[axis]
+
+
+def _concat(low: Lowering) -> None:
+    axis = low.integer("axis", 0) % len(low.spec(low.node.outputs[0]).shape)
+    low.last("Concat", low.node.inputs, (("axis", axis),))
+
+
+def _tile(low: Lowering) -> None:
+    low.last("Tile", low.node.inputs[:1])
+
+
+def _pad(low: Lowering) -> None:
+    shape, pads = low.shape(0), low.ints(1)
+    mode = low.attribute("mode", "constant")
+    axes = low.ints(3) or tuple(range(len(shape)))
+    if pads is None:
+        raise UnknownError("pads must be given")
+    before, after = [0] * len(shape), [0] * len(shape)
+    for k, axis in enumerate(axes):
+        before[axis], after[axis] = pads[k], pads[k + len(axes)]
+    value = low.known(2)
+    bits = 0 if value is None else _pattern(low, value)
+    attributes: tuple[tuple[str, Attribute], ...] = (("before", tuple(before)), ("mode", mode), ("bits", bits))
+    low.last("Pad", low.node.inputs[:1], attributes)
+
+
+def _pattern(low: Lowering, value: np.ndarray) -> int:
+    """The bits of a filling value as it lies on the device."""
+    dtype = low.spec(low.node.inputs[0]).dtype
+    array = np.asarray(value.reshape(-1)[:1], HOST[dtype])
+    if array.dtype == np.bool_:
+        return int(array[0])
+    return int(array.view(f"u{array.itemsize}")[0])
+
+
+def _gather(low: Lowering) -> None:
+    axis = low.integer("axis", 0) % len(low.shape(0))
+    indices = low.node.inputs[1]
+    if indices not in low.graph.constants:
+        low.last("Gather", low.node.inputs, (("axis", axis),))
+        return
+    shape = low.shape(0)
+    chosen = low.graph.constants[indices].astype(np.int64) % shape[axis]
+    positions = np.take(np.arange(prod(shape)).reshape(shape), chosen, axis=axis)
+    low.last("Take", low.node.inputs[:1], (("index", tuple(int(i) for i in positions.reshape(-1))),))
+
+
+def _gemm(low: Lowering) -> None:
+    a, b = low.node.inputs[:2]
+    dtype = low.spec(a).dtype
+    for_a, for_b = low.integer("transA", 0), low.integer("transB", 0)
+    if for_a:
+        a = low.op("Transpose", [a], tuple(reversed(low.spec(a).shape)), attributes=(("perm", (1, 0)),))
+    if for_b:
+        b = low.op("Transpose", [b], tuple(reversed(low.spec(b).shape)), attributes=(("perm", (1, 0)),))
+    alpha, beta = (float(low.attribute(name, 1.0)) for name in ("alpha", "beta"))  # type: ignore[arg-type]
+    shape, c = low.spec(low.node.outputs[0]).shape, low.given(2)
+    if alpha == 1.0 and c is None:
+        low.last("MatMul", [a, b])
+        return
+    product = low.op("MatMul", [a, b], shape)
+    if alpha != 1.0:
+        factor = low.constant(np.array(alpha), dtype)
+        if c is None:
+            low.last("Mul", [product, factor])
+            return
+        product = low.op("Mul", [product, factor], shape)
+    assert c is not None
+    if beta != 1.0:
+        c = low.op("Mul", [c, low.constant(np.array(beta), dtype)], low.spec(c).shape)
+    low.last("Add", [product, c])
+
+
+def _matmul(low: Lowering) -> None:
+    """Vectors become matrices of one row or column."""
+    a, b = low.node.inputs
+    left, right = low.spec(a).shape, low.spec(b).shape
+    if len(left) > 1 and len(right) > 1:
+        low.last("MatMul", [a, b])
+        return
+    if len(left) == 1:
+        a = low.op("Reshape", [a], (1, *left))
+    if len(right) == 1:
+        b = low.op("Reshape", [b], (*right, 1))
+    batch = np.broadcast_shapes(low.spec(a).shape[:-2], low.spec(b).shape[:-2])
+    product = low.op("MatMul", [a, b], (*batch, low.spec(a).shape[-2], low.spec(b).shape[-1]))
+    low.last("Reshape", [product])
+
+
+def _reduce(low: Lowering) -> None:
+    rank = len(low.shape(0))
+    listed = low.ints(1)
+    if not listed:
+        if low.integer("noop_with_empty_axes", 0):
+            low.last("Identity", low.node.inputs[:1])
+            return
+        listed = tuple(range(rank))
+    axes = tuple(sorted({axis % rank for axis in listed}))
+    low.last(low.node.op, low.node.inputs[:1], (("axes", axes), ("keepdims", low.integer("keepdims", 1))))
+
+
+def _kept(low: Lowering, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(1 if k in axes else n for k, n in enumerate(low.shape(0)))
+
+
+def _log_sum_exp(low: Lowering) -> None:
+    rank = len(low.shape(0))
+    axes = tuple(sorted(axis % rank for axis in (low.ints(1) or range(rank))))
+    x, kept = low.node.inputs[0], _kept(low, axes)
+    over = (("axes", axes), ("keepdims", 1))
+    top = low.op("ReduceMax", [x], kept, attributes=over)
+    powers = low.op("Exp", [low.op("Sub", [x, top], low.shape(0))], low.shape(0))
+    logs = low.op("Log", [low.op("ReduceSum", [powers], kept, attributes=over)], kept)
+    if low.integer("keepdims", 1):
+        low.last("Add", [logs, top])
+    else:
+        low.last("Reshape", [low.op("Add", [logs, top], kept)])
+
+
+def _softmax(low: Lowering) -> None:
+    axis = low.integer("axis", -1) % len(low.shape(0))
+    x, shape, kept = low.node.inputs[0], low.shape(0), _kept(low, (axis,))
+    over = (("axes", (axis,)), ("keepdims", 1))
+    centred = low.op("Sub", [x, low.op("ReduceMax", [x], kept, attributes=over)], shape)
+    powers = low.op("Exp", [centred], shape)
+    total = low.op("ReduceSum", [powers], kept, attributes=over)
+    if low.node.op == "LogSoftmax":
+        low.last("Sub", [centred, low.op("Log", [total], kept)])
+    else:
+        low.last("Mul", [powers, low.op("Reciprocal", [total], kept)])
+
+
+def _arg_reduce(low: Lowering) -> None:
+    if low.integer("select_last_index", 0):
+        raise UnknownError("select_last_index is not supported")
+    axis = low.integer("axis", 0) % len(low.shape(0))
+    low.last(low.node.op, low.node.inputs, (("axis", axis), ("keepdims", low.integer("keepdims", 1))))
+
+
+def _cum_sum(low: Lowering) -> None:
+    axes = low.ints(1)
+    if axes is None:
+        raise UnknownError("the axis must be a constant")
+    attributes = (
+        ("axis", axes[0] % len(low.shape(0))),
+        ("exclusive", low.integer("exclusive", 0)),
+        ("reverse", low.integer("reverse", 0)),
+    )
+    low.last("CumSum", low.node.inputs[:1], attributes)
+
+
+def _trilu(low: Lowering) -> None:
+    """A selection by a constant triangle."""
+    shape = low.shape(0)
+    offset = (low.ints(1) or (0,))[0]
+    dtype = low.spec(low.node.inputs[0]).dtype
+    ones = np.ones(shape[-2:], np.bool_)
+    kept = np.triu(ones, offset) if low.integer("upper", 1) else np.tril(ones, offset)
+    mask, zero = low.constant(kept, DType.BOOL), low.constant(np.zeros(()), dtype)
+    low.last("Where", [mask, low.node.inputs[0], zero])
+
+
+def _batch_normalisation(low: Lowering) -> None:
+    x, scale, shift, mean, variance = low.node.inputs[:5]
+    shape, dtype = low.shape(0), low.spec(x).dtype
+    along = (shape[1], *(1,) * (len(shape) - 2))
+    epsilon = low.constant(np.array(low.attribute("epsilon", 1e-5)), dtype)
+    width = (shape[1],)
+    spread = low.op("Sqrt", [low.op("Add", [variance, epsilon], width)], width)
+    factor = low.op("Div", [scale, spread], width)
+    rest = low.op("Sub", [shift, low.op("Mul", [mean, factor], width)], width)
+    factor, rest = (low.op("Reshape", [v], along) for v in (factor, rest))
+    low.last("Add", [low.op("Mul", [x, factor], shape), rest])
+
+
+RULES: dict[str, Rule] = {
+    "Reshape": _reshape,
+    "Squeeze": _reshape,
+    "Unsqueeze": _reshape,
+    "Flatten": _reshape,
+    "Identity": lambda low: low.last("Identity", low.node.inputs),
+    "Transpose": _transpose,
+    "Expand": _expand,
+    "Slice": _slice,
+    "Split": _split,
+    "Concat": _concat,
+    "Tile": _tile,
+    "Pad": _pad,
+    "Gather": _gather,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    **dict.fromkeys(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"), _reduce),
+    "ReduceLogSumExp": _log_sum_exp,
+    "Softmax": _softmax,
+    "LogSoftmax": _softmax,
+    "ArgMax": _arg_reduce,
+    "ArgMin": _arg_reduce,
+    "CumSum": _cum_sum,
+    "Trilu": _trilu,
+    "BatchNormalization": _batch_normalisation,
+}
+"""Operators not named here are jobs as they are."""
+
+
+def apply(low: Lowering) -> None:
+    """Lower one node; raises `UnknownError` with the reason if that is impossible."""
+    RULES.get(low.node.op, _copy)(low)

@@ -1,0 +1,204 @@
+"""Local memory for items in order: first fit, and when it is full the value whose next use is farthest makes room.
+
+A value that also lies in DRAM is simply dropped and loaded again before its next use; any other is stored first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import Location, MNNode, MNValue
+from pfcomp.layout import Layout
+from pfcomp.plan.linear import Item, Linear, Place
+from pfcomp.plan.tasks import SPILL, Task
+
+LMS = (Location.LM0, Location.LM1)
+
+
+@dataclass(slots=True)
+class Placement:
+    """The result: tasks with values at addresses, and which values were stored aside, with their layouts."""
+
+    tasks: list[Task] = field(default_factory=list)
+    values: dict[str, MNValue] = field(default_factory=dict)
+    spilled: dict[str, tuple[MNValue, Layout]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    location: Location
+    address: int
+    words: int
+
+    def meets(self, other: _Spot) -> bool:
+        apart = self.address + self.words <= other.address or other.address + other.words <= self.address
+        return self.location is other.location and not apart
+
+
+def allocate(linear: Linear, budget: int) -> Placement:
+    """Give every value its address. Raises UnsupportedError PF0422 where one task alone needs more than there is."""
+    return _Allocator(linear, budget).run()
+
+
+class _Allocator:
+    def __init__(self, linear: Linear, budget: int) -> None:
+        self.linear, self.budget = linear, budget
+        self.uses = _uses(linear)
+        self.spots: dict[str, _Spot] = {}
+        self.saved: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.current: dict[str, str] = {}
+        self.result = Placement()
+
+    def run(self) -> Placement:
+        for position, item in enumerate(self.linear.items):
+            self._item(position, item)
+        return self.result
+
+    def _home(self, value: str) -> str:
+        return self.linear.home[value][0]
+
+    def _places(self, names: Iterable[str]) -> list[str]:
+        return list(dict.fromkeys(self._home(n) for n in names if n in self.linear.home))
+
+    def _item(self, position: int, item: Item) -> None:
+        read = self._places((*item.node.inputs, *item.tables))
+        written = self._places((*item.node.outputs, *item.scratch))
+        busy = frozenset((*read, *written))
+        for place in read:
+            if place not in self.spots:
+                self._load_again(place, position, busy)
+        ended = {p for p in read if self._next(p, position) is None}
+        for place in self._places(item.node.outputs):
+            if not self._take_over(place, item, ended):
+                self._make(place, position, busy, item)
+        for place in self._places(item.scratch):
+            self._make(place, position, busy, item)
+        self._emit(item)
+        for place in (*read, *written):
+            if self._next(place, position) is None:
+                self.spots.pop(place, None)
+
+    def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
+        """Put a result where an operand ends, if both agree address by address."""
+        for operand, result in item.reuse:
+            old = self._home(operand)
+            same = self.linear.home[operand][1] == 0 and self._home(result) == place and old in ended
+            wanted = self.linear.places[place]
+            if same and old in self.spots and self.spots[old].words >= wanted.words:
+                spot = self.spots[old]
+                if wanted.location in (None, spot.location):
+                    self.spots[place] = replace(spot, words=wanted.words)
+                    ended.discard(old)
+                    self._version(place)
+                    return True
+        return False
+
+    def _next(self, place: str, position: int) -> int | None:
+        return next((use for use in self.uses[place] if use > position), None)
+
+    def _make(self, place: str, position: int, busy: frozenset[str], item: Item) -> None:
+        """Room for a place, by making others leave if need be."""
+        wanted = self.linear.places[place]
+        while True:
+            spot = self._free(wanted, self._avoid(item))
+            if spot is not None:
+                self.spots[place] = spot
+                self._version(place)
+                return
+            victim = self._victim(position, busy)
+            if victim is None:
+                raise _full(item.node, wanted.words, self.budget)
+            self._evict(victim)
+
+    def _avoid(self, item: Item) -> Location | None:
+        """The memory that the first operand lies in: results are best written to the other one."""
+        first = next((self._home(n) for n in item.node.inputs if n in self.linear.home), None)
+        return self.spots[first].location if first in self.spots else None
+
+    def _free(self, wanted: Place, avoid: Location | None) -> _Spot | None:
+        order = sorted(LMS, key=lambda lm: (lm is avoid, self._filled(lm)))
+        for location in order if wanted.location is None else (wanted.location,):
+            address = self._gap(location, wanted.words)
+            if address is not None:
+                return _Spot(location, address, wanted.words)
+        return None
+
+    def _filled(self, location: Location) -> int:
+        return sum(spot.words for spot in self.spots.values() if spot.location is location)
+
+    def _gap(self, location: Location, words: int) -> int | None:
+        address = 0
+        for spot in sorted((s for s in self.spots.values() if s.location is location), key=lambda s: s.address):
+            if address + words <= spot.address:
+                break
+            address = max(address, spot.address + spot.words)
+        return address if address + words <= self.budget else None
+
+    def _victim(self, position: int, busy: frozenset[str]) -> str | None:
+        candidates = [place for place in self.spots if place not in busy]
+        return max(candidates, key=lambda p: (self._next(p, position) or 1 << 30, p), default=None)
+
+    def _evict(self, place: str) -> None:
+        wanted = self.linear.places[place]
+        if wanted.dram is None and place not in self.saved:
+            name = place + SPILL
+            value = self._value(place)
+            self.saved[place] = name
+            self.result.spilled[name] = (value, value.layout)
+            self.result.tasks.append(Task(MNNode(f"Upload:{name}", "Upload", (value.name,), (name,))))
+        del self.spots[place]
+
+    def _load_again(self, place: str, position: int, busy: frozenset[str]) -> None:
+        wanted = self.linear.places[place]
+        source = wanted.dram or self.saved[place]
+        name = f"Download:{place}#{self.versions[place] + 1}"
+        item = Item(MNNode(name, "Download", (source,), (place,)))
+        self._make(place, position, busy, item)
+        self._emit(item)
+
+    def _version(self, place: str) -> None:
+        self.versions[place] = self.versions.get(place, 0) + 1
+
+    def _value(self, name: str) -> MNValue:
+        """The value as it lies now, under a name of its own for every time that its place changed."""
+        base, offset = self.linear.home[name]
+        version, spot = self.versions[base], self.spots[base]
+        unique = name if version == 1 else f"{name}#{version}"
+        value = self.linear.values[name]
+        words = spot.words - offset
+        placed = replace(value, name=unique, location=spot.location, address=spot.address + offset, size=words)
+        self.result.values[unique] = placed
+        return placed
+
+    def _emit(self, item: Item) -> None:
+        def now(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(self._value(n).name if n in self.linear.home else n for n in names)
+
+        node = replace(item.node, inputs=now(item.node.inputs), outputs=now(item.node.outputs))
+        self.result.tasks.append(Task(node, item.variant, now(item.scratch), now(item.tables)))
+
+
+def _uses(linear: Linear) -> Mapping[str, list[int]]:
+    """Positions of the items that touch each place, ascending."""
+    uses: dict[str, list[int]] = {place: [] for place in linear.places}
+    for position, item in enumerate(linear.items):
+        for name in _names(item):
+            if name in linear.home:
+                uses[linear.home[name][0]].append(position)
+    return uses
+
+
+def _names(item: Item) -> Iterator[str]:
+    yield from (*item.node.inputs, *item.node.outputs, *item.scratch, *item.tables)
+
+
+def _full(node: MNNode, words: int, budget: int) -> UnsupportedError:
+    return UnsupportedError(
+        "PF0422",
+        f"{node.op} {node.name!r} needs {words} long words per PE more than the {budget} of local memory leave",
+        where=node.source,
+        hint="use a smaller batch, raise the option sram_budget, or split the function",
+    )

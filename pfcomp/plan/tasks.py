@@ -1,0 +1,28 @@
+"""The general part of a schedule: tasks in order, each on values that lie at fixed places.
+
+A task is a node of the planned graph (`Download`, `Upload`, `Move`, `Fill`, a rearrangement, or a kernel's operator)
+with what its kernel needs besides operands and results: local memory to work in and tables of constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pfcomp.ir.model import MNNode
+
+SPILL = "@spill"
+"""Suffix of the DRAM space of a value that was stored aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """`scratch` and `tables` name values in local memory, in the order in which the kernel asked for them.
+
+    `variant` is the kernel's own note. A table's value is loaded from the DRAM constant of the same name without
+    the suffix of on-chip copies.
+    """
+
+    node: MNNode
+    variant: str = ""
+    scratch: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()

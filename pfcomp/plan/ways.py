@@ -1,0 +1,99 @@
+"""The ways in which a node can be computed, with operands and results in which layouts; input of the layout planner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import prod
+
+from pfcomp.ir.model import MNNode
+from pfcomp.kernels import elementwise, pointwise
+from pfcomp.kernels.api import Binding, Job, Spec
+from pfcomp.kernels.registry import kernels
+from pfcomp.layout import Layout
+from pfcomp.layout.canonical import canonical
+from pfcomp.layout.twin import twin
+from pfcomp.plan.axes import layout_of
+from pfcomp.plan.layouts import Demand, candidate_tables
+from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
+from pfcomp.plan.lower.views import source_maps
+from pfcomp.relayout.api import Form
+from pfcomp.relayout.planner import rearrange_plan
+
+USUAL = 3
+"""How many of the layouts that suit loading and storing are tried where nothing else suggests one."""
+
+
+def is_pointwise(node: MNNode) -> bool:
+    """True for element-wise and fused nodes."""
+    return node.op not in REARRANGEMENTS and node.op not in kernels()
+
+
+def immediates(graph: CoreGraph) -> frozenset[str]:
+    """Constants of one element that only element-wise nodes read: they live in the instruction stream."""
+    others = {name for node in graph.nodes if not is_pointwise(node) for name in node.inputs}
+    small = {n for n, a in graph.constants.items() if a.size == 1 and n not in others and n not in graph.outputs}
+    return frozenset(small)
+
+
+def bindings(
+    graph: CoreGraph, node: MNNode, offered: Mapping[str, Sequence[Layout]], float_dtype: str
+) -> list[Binding]:
+    """All ways worth trying; `offered` has the layouts in which each operand that is no immediate exists."""
+    if not is_pointwise(node):
+        kernel = kernels()[node.op]
+        return list(kernel.bindings(graph.job(node, float_dtype), [offered[name] for name in node.inputs]))
+    specs = specs_of(node, graph.specs)
+    forms = {canonical(form): form for form in pointwise.forms(node, specs, offered)}
+    for form in usual_forms(_form_spec(node, specs, offered)):
+        forms.setdefault(canonical(form), form)
+    steps = vector_steps(node, specs)
+    return [pointwise.binding(node, specs, form, offered, steps) for form in forms.values()]
+
+
+def specs_of(node: MNNode, specs: Mapping[str, Spec]) -> dict[str, Spec]:
+    """Specs of everything that a node or its body names."""
+    names = [n for step in (node, *node.body) for n in (*step.inputs, *step.outputs)]
+    return {name: specs[name] for name in names}
+
+
+def _form_spec(node: MNNode, specs: Mapping[str, Spec], offered: Mapping[str, Sequence[Layout]]) -> Spec:
+    """The result, as 32-bit unless everything has 64."""
+    result = [specs[name] for name in node.outputs]
+    if pointwise.is_wide([*result, *(specs[name] for name in offered)]):
+        return result[0]
+    narrow = [s for s in (*result, *(specs[n] for n in offered)) if s.dtype.bits == 32]
+    return Spec(result[0].shape, narrow[0].dtype)
+
+
+def vector_steps(node: MNNode, specs: Mapping[str, Spec]) -> int:
+    """Steps for eight elements per PE: the busier of MAU and ALU."""
+    mau = alu = 0
+    for step in node.body or (node,):
+        used = elementwise.cost(step.op, [specs[n].dtype for n in step.inputs], specs[step.outputs[0]].dtype)
+        mau, alu = mau + used[0], alu + used[1]
+    return max(mau, alu, 1)
+
+
+@lru_cache(maxsize=4096)
+def usual_forms(spec: Spec) -> tuple[Layout, ...]:
+    """Layouts that suit loading, storing and element-wise work, best first."""
+    demand = Demand({"x": spec.shape}, ("x",), ("x",), {})
+    found: dict[Layout, Layout] = {}
+    for table in candidate_tables(demand, "lpz"):
+        layout = layout_of(spec.shape, table)
+        layout = twin(layout) if spec.dtype.bits == 64 else layout
+        found.setdefault(canonical(layout), layout)
+        if len(found) == USUAL:
+            break
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=4096)
+def rearrange_steps(job: Job, operand: int, source: Layout, target: Layout) -> int:
+    """Estimated steps of moving one operand of a rearrangement into place."""
+    before, after = job.inputs[operand], job.outputs[0]
+    index = source_maps(job)[operand]
+    bits = before.dtype.bits
+    plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index)
+    return plan.steps + prod(after.shape) // (1 << 14)

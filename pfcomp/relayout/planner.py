@@ -1,0 +1,31 @@
+"""The cheaper of the two engines: digit exchanges where they apply, gathering for everything else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pfcomp.relayout.api import Form, MovePlan
+from pfcomp.relayout.exchange import estimate, exchange_plan
+from pfcomp.relayout.gather import gather_plan
+
+
+@lru_cache(maxsize=4096)
+def relay_plan(source: Form, target: Form) -> MovePlan:
+    """How to move a value to another layout."""
+    exchange = exchange_plan(source, target)
+    gather = gather_plan(source, target, None)
+    return gather if exchange is None or gather.steps <= exchange.steps else exchange
+
+
+def relay_estimate(source: Form, target: Form) -> int:
+    """About how many steps `relay_plan` takes."""
+    found = estimate(source, target)
+    return gather_plan(source, target, None).steps if found is None else found
+
+
+def rearrange_plan(source: Form, target: Form, index: NDArray[np.int64]) -> MovePlan:
+    """How to bring element `index[i]` of the source to place i of the target; places with -1 are left alone."""
+    return gather_plan(source, target, index)
