@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pfcomp.errors import SourceError
+from pfcomp.frontend.ctc import ctc_loss
 from pfcomp.frontend.sources import current_source
 
 
@@ -62,6 +63,7 @@ def _bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     torch.nn.functional.grid_sample: _grid_sample,
+    torch.nn.functional.ctc_loss: ctc_loss,
     torch.cdist: _cdist,
     torch.bilinear: _bilinear,
     torch.nn.functional.bilinear: _bilinear,

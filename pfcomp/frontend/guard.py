@@ -8,6 +8,7 @@ module at its first call and of every optimizer at its first step, and puts them
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from pfcomp.errors import SourceError
+from pfcomp.frontend.torch_optimizers import make_capturable
 
 
 class CaptureWarning(UserWarning):
@@ -31,6 +33,7 @@ class Guard:
         self.rebound: list[tuple[Tensor, Tensor]] = []
         self._modules: dict[torch.nn.Module, dict[str, Any]] = {}
         self._optimizers: dict[int, tuple[torch.optim.Optimizer, dict[Any, dict[str, Any]]]] = {}
+        self._settings: list[Callable[[], None]] = []
         self._hooks: list[Any] = []
 
     def __enter__(self) -> Guard:
@@ -45,6 +48,8 @@ class Guard:
     ) -> None:
         for hook in self._hooks:
             hook.remove()
+        for restore in reversed(self._settings):
+            restore()
         for module, attributes in self._modules.items():
             self._restore_module(module, attributes)
         created = [name for pair in self._optimizers.values() for name in self._restore_optimizer(*pair)]
@@ -78,6 +83,7 @@ class Guard:
         if id(optimizer) not in self._optimizers:
             states = {parameter: dict(entries) for parameter, entries in optimizer.state.items()}
             self._optimizers[id(optimizer)] = optimizer, states
+            self._settings.append(make_capturable(optimizer))
 
     def _restore_module(self, module: torch.nn.Module, attributes: dict[str, Any]) -> None:
         for name in [name for name in module.__dict__ if name not in attributes]:

@@ -44,6 +44,17 @@ def error_source(error: BaseException) -> str:
     return found
 
 
+def optimizer_of(error: BaseException) -> str:
+    """`torch.optim.Adagrad` if an exception passed through the step of an optimizer of torch, else ""."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        owner = trace.tb_frame.f_locals.get("self")
+        if isinstance(owner, torch.optim.Optimizer) and trace.tb_frame.f_code.co_name == "step":
+            return f"torch.optim.{type(owner).__name__}"
+        trace = trace.tb_next
+    return ""
+
+
 def function_source(function: object) -> str:
     """`file.py:12` of the definition of a Python function, or "" for other callables."""
     code = getattr(function, "__code__", None)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses import FakeTensor, FakeTensorMode
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, track_tensor_tree
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, track_tensor_tree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
@@ -113,6 +113,22 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
     def resolved(self, tensor: Tensor) -> Tensor:
         """A result of the user's function: the twin of a state that is returned as it is."""
         return self._twin_or_self(tensor)
+
+    def varies(self, tensor: Tensor) -> bool:
+        """A recorded tensor depends on an input or a state; False for what is made of constants alone."""
+        if not isinstance(tensor, FakeTensor):
+            return False
+        slot = get_proxy_slot(tensor, get_proxy_mode().tracer, None)
+        if slot is None:
+            return False
+        pending, seen = [slot.proxy.node], set()
+        while pending:
+            node = pending.pop()
+            if node.op == "placeholder":
+                return True
+            pending += [source for source in node.all_input_nodes if source not in seen]
+            seen.update(node.all_input_nodes)
+        return False
 
     def _identify(self, tensor: Tensor) -> tuple[str | None, Tensor]:
         """Name and named tensor that a real tensor is (a view of), or (None, the tensor)."""

@@ -22,7 +22,7 @@ from pfcomp.frontend.graph import CapturedGraph
 from pfcomp.frontend.guard import CaptureWarning, Guard
 from pfcomp.frontend.names import get_tensor_name, named_tensors
 from pfcomp.frontend.signature import check_names, check_result, check_sample
-from pfcomp.frontend.sources import error_source, function_source
+from pfcomp.frontend.sources import error_source, function_source, optimizer_of
 from pfcomp.frontend.substitute import Substitution
 
 Function = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
@@ -103,6 +103,8 @@ def _replacements(guard: Guard, recorder: Substitution) -> dict[str, Tensor]:
             what = f"a buffer of shape {tuple(original.shape)} is replaced but is neither registered nor named"
             warnings.warn(f"{what}; its new value is lost", CaptureWarning, stacklevel=2)
         elif new.shape != original.shape or new.dtype != original.dtype:
+            if not recorder.varies(new):
+                continue  # a table that the function makes when it meets a new size
             what = f"state '{name}' changes its shape or dtype"
             raise SourceError("PF0309", what, hint="run the function once eagerly before it is compiled")
         else:
@@ -181,9 +183,10 @@ def _traced(flat: Callable[..., list[Tensor]], fakes: list[Tensor]) -> torch.fx.
 
 
 def _needs_value(error: Exception) -> SourceError:
-    return SourceError(
-        "PF0308",
-        "the value of a tensor is needed while the function is traced",
-        where=error_source(error),
-        hint="replace .item(), .numpy() and `if tensor:` by tensor operations such as torch.where",
-    )
+    where = error_source(error)
+    optimizer = optimizer_of(error)
+    if optimizer:
+        what = f"{optimizer} reads the value of a tensor, which a traced step cannot"
+        return SourceError("PF0308", what, where=where, hint="use MNCoreAdam, MNCoreAdamW or MNCoreSGD")
+    hint = "replace .item(), .numpy() and `if tensor:` by tensor operations such as torch.where"
+    return SourceError("PF0308", "the value of a tensor is needed while the function is traced", where=where, hint=hint)

@@ -283,3 +283,20 @@ case("argmax", lambda x: x.argmax(1).float() + x.argmin().float() * x[:, 0], R(3
 case("bf16_autocast", lambda a, b: (a.bfloat16() @ b.bfloat16()).float(), R(3, 4), R(4, 5))
 case("half", lambda a: (a.half() * 2).float(), R(3, 4))
 case("double", lambda a: a.double().exp().float(), R(3, 4))
+case("logcumsumexp", lambda x: torch.logcumsumexp(x, 1) + torch.logcumsumexp(x, 0), R(3, 5))
+case("erfinv", lambda x: torch.erfinv(x * 0.7) + torch.erfinv(x.double() * 0.6).float(), u(3, 4) * 2 - 1)
+LABELS, LENGTHS = torch.tensor([[1, 1, 3], [2, 4, 2]]), torch.tensor([3, 2])
+case(
+    "ctc_loss",
+    lambda x: (
+        F.ctc_loss(x.log_softmax(2), LABELS, torch.tensor([7, 6]), LENGTHS)
+        + F.ctc_loss(x.log_softmax(2), LABELS.flatten()[:5], (7, 6), (3, 2), reduction="sum", zero_infinity=True)
+    ),
+    R(7, 2, 5),
+)
+case(
+    "ctc_loss_single",
+    lambda x: F.ctc_loss(x.log_softmax(1), LABELS[1], torch.tensor(7), torch.tensor(3), reduction="none"),
+    R(7, 5),
+)
+case("addmv", lambda c, a, b: torch.addmv(c, a, b, beta=0.5, alpha=2), R(3), R(3, 4), R(4))

@@ -64,6 +64,11 @@ def raising(i):
     return {"o": i["x"] @ i["x"]}
 
 
+def joined_targets(i):
+    lengths = torch.tensor([2, 1])
+    return {"o": torch.nn.functional.ctc_loss(i["x"], torch.tensor([1, 2, 1]), torch.tensor([4, 4]), lengths)}
+
+
 CASES = [
     ("PF0301", lambda i: {"o": i[""]}, {"": torch.ones(1)}, False),
     ("PF0301", lambda i: {"": i["x"]}, X, True),
@@ -78,6 +83,7 @@ CASES = [
     ("PF0308", item, X, True),
     ("PF0308", branch, X, True),
     ("PF0308", leave, X, True),
+    ("PF0308", joined_targets, {"x": torch.ones(4, 2, 3)}, True),
     ("PF0309", masked, X, True),
     ("PF0310", in_place, X, True),
     ("PF0310", in_place_view, X, True),

@@ -33,6 +33,7 @@ def test_forward_and_backward_equal_torch(name):
     step = training_function(*CASES[name])
     sample = {"scale": torch.tensor(1.25)}
     model = export(capture(step, sample, repeat=False))
+    assert all(value.dtype is not None for node in model.graph for value in node.outputs)
     optimise(model)
     got = PFVM(model).run({"scale": sample["scale"].numpy()})
     expected = step(sample)

@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from pfcomp.errors import SourceError
+from pfcomp.frontend import capture, export
 from pfcomp.frontend.names import get_tensor_name, set_buffer_name_in_optimizer, set_tensor_name_in_module
 from pfcomp.frontend.optim import MNCoreAdam, MNCoreAdamW, MNCoreLRScheduler, MNCoreOptimizer, MNCoreSGD
+from pfcomp.pfvm import PFVM
 
 PAIRS = [
     (MNCoreSGD, torch.optim.SGD, {"lr": 0.05}),
@@ -112,3 +115,65 @@ def test_torch_schedulers_change_the_rate_in_place():
     assert wrapped.get_last_lr() == pytest.approx([0.2])
     wrapped.load_state_dict(wrapped.state_dict())
     assert isinstance(optimizer, (MNCoreOptimizer, torch.optim.Optimizer))
+
+
+TORCH = [
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "foreach": True}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "fused": True}),
+    (torch.optim.Adam, {"lr": 1e-2}),
+    (torch.optim.Adam, {"lr": 1e-2, "foreach": True, "amsgrad": True}),
+    (torch.optim.Adam, {"lr": 1e-2, "fused": True, "weight_decay": 0.1}),
+    (torch.optim.AdamW, {"lr": 1e-2}),
+    (torch.optim.AdamW, {"lr": 1e-2, "foreach": True}),
+    (torch.optim.RMSprop, {"lr": 1e-2}),
+    (torch.optim.NAdam, {"lr": 1e-2}),
+]
+
+
+def torch_step(kind, **arguments):
+    """A network with its optimizer after one eager step, which makes the states, and the step itself."""
+    net = model()
+    optimizer = kind(net.parameters(), **arguments)
+
+    def step(i):
+        optimizer.zero_grad()
+        loss = ((net(i["x"]) - i["y"]) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss}
+
+    set_tensor_name_in_module(net, "net")
+    step(SAMPLE)
+    set_buffer_name_in_optimizer(optimizer, "opt")
+    return net, optimizer, step
+
+
+SAMPLE = {"x": torch.linspace(-1, 1, 48).reshape(8, 6), "y": torch.ones(8, 2)}
+
+
+@pytest.mark.parametrize(("kind", "arguments"), TORCH)
+def test_optimizers_of_torch_are_captured(kind, arguments):
+    net, optimizer, step = torch_step(kind, **arguments)
+    settings = [dict(group) for group in optimizer.param_groups]
+    vm = PFVM(export(capture(step, SAMPLE)))
+    assert [dict(group) for group in optimizer.param_groups] == settings
+    feeds = {name: value.numpy() for name, value in SAMPLE.items()}
+    for _ in range(10):
+        # corrections of the moments in single precision, which torch's plain form has in double precision
+        assert float(vm.run(feeds)["loss"]) == pytest.approx(float(step(SAMPLE)["loss"].detach()), rel=1e-4)
+    for name, value in net.named_parameters():
+        assert torch.allclose(torch.from_numpy(vm.state[f"net@{name.replace('.', '/')}"]), value, rtol=1e-3, atol=1e-6)
+
+
+def test_capturing_leaves_torchs_own_check():
+    _, optimizer, step = torch_step(torch.optim.Adam, lr=1e-2)
+    capture(step, SAMPLE)
+    optimizer.param_groups[0]["capturable"] = True
+    with pytest.raises(AssertionError, match="capturable=True"):
+        step(SAMPLE)
+
+
+def test_optimizers_that_read_values_are_refused_by_name():
+    _, _, step = torch_step(torch.optim.Adagrad)
+    with pytest.raises(SourceError, match=r"PF0308: test_optim.py:\d+: torch.optim.Adagrad reads .* use MNCoreAdam"):
+        capture(step, SAMPLE)

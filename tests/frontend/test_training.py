@@ -193,6 +193,36 @@ def test_rebound_buffers_are_states_and_attributes_are_restored():
     assert vm.run({"x": x})["o"].tolist() == [4, 8]
 
 
+class Relative(nn.Module):
+    """Makes a table anew when it meets another size, from the size or from the input's values."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(1))
+        self.make = table
+
+    def forward(self, x):
+        if len(self.table) != len(x):
+            self.table = self.make(x)
+        return x * self.table
+
+
+def test_tables_for_a_new_size_are_part_of_the_function():
+    cell = Relative(lambda x: torch.arange(len(x)).float() * 2)
+    set_tensor_name_in_module(cell, "cell")
+    captured = capture(lambda i: {"o": cell(i["x"])}, {"x": torch.ones(3)})
+    assert PFVM(export(captured)).run({"x": torch.ones(3).numpy()})["o"].tolist() == [0, 2, 4]
+    assert captured.updates == ()
+    assert cell.table.tolist() == [0]
+
+
+def test_states_that_grow_with_their_input_are_refused():
+    cell = Relative(lambda x: torch.cat([cell.table, x])[: len(x)])
+    set_tensor_name_in_module(cell, "cell")
+    with pytest.raises(SourceError, match=r"PF0309.*'cell@table' changes its shape"):
+        capture(lambda i: {"o": cell(i["x"])}, {"x": torch.ones(3)})
+
+
 def test_python_state_that_changes_is_reported():
     numbers = iter(range(10))
     with pytest.warns(CaptureWarning, match="does other things when it is called again"):

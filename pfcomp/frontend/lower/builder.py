@@ -16,6 +16,13 @@ Operand = Any
 """An `ir.Value`, a Python number, or None for an optional input that is absent."""
 
 
+_BOOLEAN = frozenset(
+    {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf", "Not", "And", "Or", "Xor"}
+)
+_POSITIONS = frozenset({("ArgMax", 0), ("ArgMin", 0), ("TopK", 1), ("MaxPool", 1)})
+"""Operator and number of a result that holds positions."""
+
+
 class Builder:
     """Collects nodes in order; the exporter names their results."""
 
@@ -29,6 +36,7 @@ class Builder:
         """Append a node; returns its value, or the list of values where `outputs` is more than 1."""
         attrs = ir.convenience.convert_attributes({k: v for k, v in attributes.items() if v is not None})
         node = ir.Node("", kind, list(inputs), attrs, num_outputs=outputs)
+        _set_types(node)
         self.nodes.append(node)
         return node.outputs[0] if outputs == 1 else list(node.outputs)
 
@@ -81,6 +89,23 @@ class Builder:
             result.dtype = value.dtype
         result.shape = ir.Shape(shape)
         return result
+
+
+def _set_types(node: ir.Node) -> None:
+    """Element types of the results; the exporter gives a captured operation's own results their shapes too."""
+    for index, value in enumerate(node.outputs):
+        value.dtype = _result_type(node, index)
+
+
+def _result_type(node: ir.Node, index: int) -> ir.DataType | None:
+    if node.op_type in _BOOLEAN:
+        return ir.DataType.BOOL
+    if (node.op_type, index) in _POSITIONS:
+        return ir.DataType.INT64
+    if node.op_type == "Cast":
+        return ir.DataType(node.attributes["to"].as_int())
+    source = node.inputs[1 if node.op_type == "Where" else 0]
+    return None if source is None else source.dtype
 
 
 def out_type(node: Any, index: int = 0) -> ir.DataType:

@@ -9,9 +9,24 @@ from pfcomp.frontend.lower.dtypes import FLOATING
 from pfcomp.frontend.lower.table import lowers
 
 
-@lowers("mm.default", "bmm.default", "mv.default", "dot.default")
+@lowers("mm.default", "bmm.default")
 def _matmul(b: Builder, node: Any, x: Any, y: Any) -> Any:
     return b.op("MatMul", x, y)
+
+
+def _with_vector(b: Builder, x: Any, y: Any) -> Any:
+    """Matrix (or vector) times vector, the vector as a matrix of one column.
+
+    onnxruntime 1.32, from its optimisation level EXTENDED on, fuses a Transpose into MatMul wrongly beside a vector.
+    """
+    rows = b.reshape(x, (1, *shape_of(x)[-1:])) if len(shape_of(x)) == 1 else x
+    product = b.op("MatMul", rows, b.reshape(y, (*shape_of(y), 1)))
+    return b.reshape(product, shape_of(x)[:-1])
+
+
+@lowers("mv.default", "dot.default")
+def _vector_product(b: Builder, node: Any, x: Any, y: Any) -> Any:
+    return _with_vector(b, x, y)
 
 
 @lowers("addmm.default")
@@ -21,9 +36,14 @@ def _addmm(b: Builder, node: Any, bias: Any, x: Any, y: Any, beta: Any = 1, alph
     return _scaled_sum(b, node, bias, b.op("MatMul", x, y), beta, alpha)
 
 
-@lowers("baddbmm.default", "addmv.default")
+@lowers("baddbmm.default")
 def _added_product(b: Builder, node: Any, bias: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _scaled_sum(b, node, bias, b.op("MatMul", x, y), beta, alpha)
+
+
+@lowers("addmv.default")
+def _added_vector(b: Builder, node: Any, bias: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _scaled_sum(b, node, bias, _with_vector(b, x, y), beta, alpha)
 
 
 @lowers("addbmm.default")

@@ -83,8 +83,6 @@ class Exported:
     def __init__(self, model: Any) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        # onnxruntime 1.32's fusion of Transpose into MatMul, from the level EXTENDED on, is wrong for a vector operand
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3  # no warning that states are inputs with a default
         self._session = onnxruntime.InferenceSession(serialised(model), options, providers=["CPUExecutionProvider"])
         self.outputs = [value.name for value in self._session.get_outputs()]

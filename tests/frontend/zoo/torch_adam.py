@@ -1,7 +1,6 @@
 """Adam written with the in-place operators that torch.optim.Adam uses, its step counter a tensor on the device.
 
-torch.optim.Adam itself reads the counter as a Python number, which a compiled step cannot; this is what its users write
-in its place. The rate is a tensor outside the function, read as a number when the function is compiled.
+The rate is a tensor outside the function, read as a number when the function is compiled.
 """
 
 import torch
