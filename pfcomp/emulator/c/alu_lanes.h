@@ -19,31 +19,36 @@ static inline U NAME(scale)(U x, U y, int power) {
 
 static inline U NAME(rsqrt)(U x) {
     int field = FIELD(x), power = field - BIAS;
-    if (field == 0) return ((U)INFINITE << MB); /* table and edges: rsqrt.py (9.4, UNCERTAIN) */
-    if (field == INFINITE) return 0;
     int seed = RSQRT_TABLE[16 * (power & 1) + (int)((x >> (MB - 4)) & 15)];
-    return (U)(((U)(BIAS - 1 - (power >> 1)) << MB) | ((U)(seed - 32) << (MB - 5)));
+    U r = (U)(((U)(BIAS - 1 - (power >> 1)) << MB) | ((U)(seed - 32) << (MB - 5)));
+    r = field == INFINITE ? 0 : r;
+    return field == 0 ? (U)((U)INFINITE << MB) : r; /* table and edges: rsqrt.py (9.4, UNCERTAIN) */
+}
+
+/* Bits of the fraction of a number with this exponent: MB below 1, none from 2^MB on. */
+static inline int NAME(fraction_bits)(int power) {
+    int bits = MB - power;
+    bits = bits < 0 ? 0 : bits;
+    return bits > MB ? MB : bits;
 }
 
 static inline U NAME(floor)(U x) {
-    int field = FIELD(x), power = field - BIAS, negative = (x & TOP) != 0;
-    if (field == 0) return (U)(x & TOP);
-    if (power < 0) return negative ? (U)(TOP | ((U)BIAS << MB)) : 0;
-    if (power >= MB) return x;
-    U fraction = (U)(((U)1 << (MB - power)) - 1);
-    return (U)((x + (negative && (x & fraction) ? fraction + 1 : 0)) & (U)~fraction);
+    int field = FIELD(x), power = field - BIAS;
+    U fraction = (U)(((U)1 << NAME(fraction_bits)(power)) - 1), minus = (U)(0 - (x >> (BITS - 1)));
+    U up = (x & fraction) ? (U)(fraction + 1) & minus : 0, r = (U)((x + up) & (U)~fraction);
+    r = power < 0 ? (U)(minus & (U)(TOP | ((U)BIAS << MB))) : r;
+    return field == 0 ? (U)(x & TOP) : r;
 }
 
 static inline U NAME(to_integer)(U x, int is_unsigned) {
-    int power = FIELD(x) - BIAS, negative = (x & TOP) != 0;
-    U whole = (U)((x & (((U)1 << MB) - 1)) | ((U)1 << MB)), magnitude;
-    if (is_unsigned ? power >= BITS : power >= BITS - 1) {
-        if (is_unsigned) return (U)~(U)0;
-        return negative ? TOP : (U)(TOP - 1);
-    }
-    if (power < 0) magnitude = 0;
-    else magnitude = power > MB ? (U)(whole << (power - MB)) : (U)(whole >> (MB - power));
-    return negative && !is_unsigned ? (U)(0 - magnitude) : magnitude;
+    int power = FIELD(x) - BIAS, up = power - MB;
+    U negative = (U)(0 - (x >> (BITS - 1)));
+    U whole = (U)((x & (((U)1 << MB) - 1)) | ((U)1 << MB)), limit = is_unsigned ? (U)~(U)0 : (U)((U)(TOP - 1) - negative);
+    up = up < 0 ? 0 : up;
+    U magnitude = up ? (U)(whole << (up > BITS - 1 ? BITS - 1 : up)) : (U)(whole >> NAME(fraction_bits)(power));
+    magnitude = power < 0 ? 0 : magnitude;
+    U r = is_unsigned ? magnitude : (U)((magnitude ^ negative) - negative);
+    return power >= (is_unsigned ? BITS : BITS - 1) ? limit : r;
 }
 
 /* Signed integers that sort like the numbers; exponent-0 patterns are equal (9.3). */

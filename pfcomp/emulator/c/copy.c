@@ -68,39 +68,46 @@ static void store_word(Tile *t, const Op *op) {
     }
 }
 
-/* Word address of PE i in cycle c. */
-static uint32_t address_of(const Tile *t, const int32_t *p, int c, int i) {
-    uint64_t a = (uint64_t)p[3 + c];
-    if (p[7]) a += row_of(t, T_ROW + c)[i] & 0xffffffffu;
-    if (p[8] >= 0 && i % 4 <= p[8]) a += (uint64_t)p[2];
-    if (p[9] >= 0) a += row_of(t, p[9])[i];
-    return (uint32_t)a & (uint32_t)(p[1] - 1) & (uint32_t)-p[2];
+/* Word addresses of all PEs in cycle c. */
+static void addresses(const Tile *t, const int32_t *p, int c, uint32_t *a) {
+    const uint64_t *indices = row_of(t, T_ROW + c), *bars = p[9] < 0 ? 0 : row_of(t, p[9]);
+    uint32_t first = (uint32_t)p[3 + c], wrap = (uint32_t)(p[1] - 1) & (uint32_t)-p[2], width = (uint32_t)p[2];
+    for (int i = 0; i < PES; i++) a[i] = first;
+    if (p[7])
+        for (int i = 0; i < PES; i++) a[i] += (uint32_t)indices[i];
+    if (p[8] >= 0)
+        for (int i = 0; i < PES; i++) a[i] += i % 4 <= p[8] ? width : 0;
+    if (bars)
+        for (int i = 0; i < PES; i++) a[i] += (uint32_t)bars[i];
+    for (int i = 0; i < PES; i++) a[i] &= wrap;
 }
 
 static void gather(Tile *t, const Op *op) {
-    uint64_t *base = row_of(t, op->p[0]);
+    const uint64_t *base = row_of(t, op->p[0]);
+    uint32_t a[PES];
     for (int c = 0; c < CYCLES; c++) {
         uint64_t *dst = row_of(t, op->dst[c]), *low = op->dst[4] < 0 ? 0 : row_of(t, op->dst[4 + c]);
-        for (int i = 0; i < PES; i++) {
-            uint32_t a = address_of(t, op->p, c, i);
-            const uint64_t *from = base + (size_t)(a >> 1) * PES + i;
-            dst[i] = op->p[2] == 1 ? (*from << (32 * (a & 1))) & HIGH : *from;
-            if (low) low[i] = from[PES];
-        }
+        addresses(t, op->p, c, a);
+        if (low) /* first, because LW0 may be computed in place */
+            for (int i = 0; i < PES; i++) low[i] = base[(size_t)(a[i] >> 1) * PES + PES + i];
+        for (int i = 0; i < PES; i++) dst[i] = base[(size_t)(a[i] >> 1) * PES + i];
+        if (op->p[2] == 1)
+            for (int i = 0; i < PES; i++) dst[i] = (dst[i] << (32 * (a[i] & 1))) & HIGH;
     }
 }
 
 static void scatter(Tile *t, const Op *op) {
     const int32_t *p = op->p;
     uint64_t *base = row_of(t, p[0]);
+    uint32_t a[PES];
     for (int c = 0; c < CYCLES; c++) {
         const uint64_t *src = row_of(t, op->src[0][c]), *low = row_of(t, op->src[0][4 + c]);
         const uint64_t *mask = p[10] < 0 ? 0 : row_of(t, p[10] + c);
         int on = p[12] >> (3 - c) & 1;
+        addresses(t, p, c, a);
         for (int i = 0; i < PES; i++) {
-            uint32_t a = address_of(t, p, c, i);
-            uint64_t *to = base + (size_t)(a >> 1) * PES + i, keep = mask ? mask_high(mask, p[11], i) : ONES, data = src[i];
-            if (p[2] == 1) keep = (keep & HIGH) >> (32 * (a & 1)), data = (data & HIGH) >> (32 * (a & 1));
+            uint64_t *to = base + (size_t)(a[i] >> 1) * PES + i, keep = mask ? mask_high(mask, p[11], i) : ONES, data = src[i];
+            if (p[2] == 1) keep = (keep & HIGH) >> (32 * (a[i] & 1)), data = (data & HIGH) >> (32 * (a[i] & 1));
             if (on) *to ^= (*to ^ data) & keep;
             if (p[2] == 4 && (on || !p[11])) to[PES] ^= (to[PES] ^ low[i]) & (mask ? mask_low(mask, p[11], i) : ONES);
         }

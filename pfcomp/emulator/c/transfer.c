@@ -13,20 +13,37 @@ static int offset_of(int kind, int two, int w, int c, int m, int p) {
     }
 }
 
-void l1_down_op(Tile *t, const Op *op) {
-    int kind = op->p[0], two = op->p[2], shift = op->p[3], size = op->p[4] ? TURN_LW : L1BM_LW;
+/* Four long words of a memory of `size` (a power of two), which may wrap. */
+static inline __attribute__((always_inline)) void take_four(uint64_t *dst, const uint64_t *from, int at, int size) {
+    at &= size - 1;
+    if (at <= size - 4) memcpy(dst, from + at, 32);
+    else
+        for (int p = 0; p < 4; p++) dst[p] = from[(at + p) & (size - 1)];
+}
+
+static inline __attribute__((always_inline)) void lower(Tile *t, const Op *op, int kind) {
+    int two = op->p[2], shift = op->p[3], size = op->p[4] ? TURN_LW : L1BM_LW, address = op->p[1];
     const uint64_t *memory = op->p[4] ? t->turn : t->l1bm;
-    for (int b = 0; b < L1BS; b++) {
-        const uint64_t *from = memory + (size_t)b * size;
-        for (int w = 0; w < (op->dst[4] < 0 ? 1 : 2); w++) {
-            for (int c = 0; c < CYCLES; c++) {
-                uint64_t *dst = row_of(t, op->dst[4 * w + c]) + L1B_PES * b;
-                for (int m = 0; m < MABS; m++) {
-                    int base = op->p[1] + offset_of(kind, two, w, c, (m - shift) & 15, 0), step = kind == KIND_P ? 0 : 1;
-                    for (int p = 0; p < 4; p++) dst[4 * m + p] = from[(base + step * p) & (size - 1)];
-                }
+    for (int row = 0; row < (op->dst[4] < 0 ? CYCLES : 2 * CYCLES); row++)
+        for (int b = 0; b < L1BS; b++) {
+            const uint64_t *from = memory + (size_t)b * size;
+            uint64_t *dst = row_of(t, op->dst[row]) + L1B_PES * b;
+            int w = row / CYCLES, c = row % CYCLES;
+            for (int m = 0; m < MABS; m++) {
+                int at = address + offset_of(kind, two, w, c, (m - shift) & 15, 0);
+                if (kind != KIND_P) take_four(dst + 4 * m, from, at, size);
+                else
+                    for (int p = 0; p < 4; p++) dst[4 * m + p] = from[at & (size - 1)];
             }
         }
+}
+
+void l1_down_op(Tile *t, const Op *op) {
+    switch (op->p[0]) {
+    case KIND_P: lower(t, op, KIND_P); break;
+    case KIND_M: lower(t, op, KIND_M); break;
+    case KIND_M4: lower(t, op, KIND_M4); break;
+    default: lower(t, op, KIND_D);
     }
 }
 
@@ -78,6 +95,19 @@ static void raise_sums(Tile *t, const Op *op, const Up *u) {
             }
 }
 
+/* The 64 long words of an L1B in cycle c. */
+static void raise_all(Tile *t, const Up *u, int b, int c, const uint64_t *from) {
+    memcpy(t->turn + TURN_LW * b + 64 * c, from, 64 * 8);
+    if (u->address < 0) return;
+    uint64_t *memory = t->l1bm + (size_t)L1BM_LW * b;
+    for (int m = 0; m < MABS; m++) {
+        int at = (u->address + 64 * c + 4 * ((m + u->shift) & 15)) & (L1BM_LW - 1);
+        if (at <= L1BM_LW - 4) memcpy(memory + at, from + 4 * m, 32);
+        else
+            for (int p = 0; p < 4; p++) memory[(at + p) & (L1BM_LW - 1)] = from[4 * m + p];
+    }
+}
+
 void l1_up_op(Tile *t, const Op *op) {
     Up u = {op->p[0], op->p[1], op->p[2], op->p[3], op->p[4], op->p[5], op->p[6], op->p[7]};
     if (u.reduction == SINGLE_SUM && !u.widen && !u.narrow) {
@@ -89,10 +119,7 @@ void l1_up_op(Tile *t, const Op *op) {
             const uint64_t *rows[2] = {row_of(t, op->src[0][c]) + L1B_PES * b, 0};
             if (u.two) rows[1] = row_of(t, op->src[0][4 + c]) + L1B_PES * b;
             if (u.kind == KIND_D) {
-                for (int i = 0; i < L1B_PES; i++) {
-                    int shifted = 64 * c + 4 * ((i / 4 + u.shift) & 15) + i % 4;
-                    put(t, &u, b, 64 * c + i, shifted, rows[0][i]);
-                }
+                raise_all(t, &u, b, c, rows[0]);
                 continue;
             }
             for (int w = 0; w < (u.two ? 2 : 1); w++)
