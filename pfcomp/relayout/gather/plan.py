@@ -1,0 +1,95 @@
+"""The plan of a gather: a feed, what goes straight to the target, and the windows with their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfcomp.ir.model import Location, MNValue
+from pfcomp.kernels.api import KernelContext, Scratch, Table
+from pfcomp.relayout.gather.collect import Collector
+from pfcomp.relayout.gather.deliveries import TO_ALL, TO_MABS, TO_OWN, ImageFeed
+from pfcomp.relayout.gather.feeds import Feed, LocalFeed, TurnFeed
+from pfcomp.relayout.gather.image import choose_image
+from pfcomp.relayout.gather.items import Items, long_words
+from pfcomp.relayout.gather.passes import Pass, Straight, plan_passes
+from pfcomp.relayout.gather.tables import pack_table
+from pfcomp.relayout.gather.wanted import Ints, Origin, Wanted, crossings, source_words
+
+TABLE_STEPS, MASK_STEPS = 3, 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GatherPlan:
+    """See `pfcomp.relayout.api.MovePlan`."""
+
+    feed: Feed
+    direct: tuple[Straight, ...]
+    passes: tuple[Pass, ...]
+    tables: tuple[Table, ...]
+    steps: int
+
+    @property
+    def scratch(self) -> tuple[Scratch, ...]:
+        """The largest window, in LM0."""
+        size = len(self.feed.grain.places)
+        largest = max((len(one.blocks) for one in self.passes), default=0)
+        return (Scratch(-(-largest * size // 4) * 4, Location.LM0),) if largest else ()
+
+    def emit(
+        self,
+        context: KernelContext,
+        source: MNValue,
+        target: MNValue,
+        scratch: Sequence[MNValue],
+        tables: Sequence[MNValue],
+    ) -> None:
+        """Feed what goes straight, then window after window."""
+        session = self.feed.open(context, source, target, self.direct)
+        collector = Collector(context, target, tables[0] if tables else None)
+        for one in self.passes:
+            location, address = session.window(one.blocks, scratch[0] if scratch else None)
+            collector.collect(location, address, one.gathers)
+        session.finish()
+
+
+def make_plan(wanted: Wanted, origin: Origin) -> GatherPlan:
+    """The plan with the feed that suits the levels that are crossed."""
+    crossed = crossings(wanted, origin)
+    if crossed == (False, False, False, True):
+        wanted = wanted.with_all_pes()
+    feed, unit = _feed(wanted, origin, crossed)
+    whole, single = long_words(source_words(wanted, origin, unit))
+    straight, whole = _divide(whole)
+    alone, single = _divide(single) if feed.takes_words else ([], single)
+    direct = (*straight, *alone)
+    passes, vectors = plan_passes((whole, single), feed.grain)
+    tables = (pack_table(wanted, vectors),) if vectors else ()
+    collecting = sum(TABLE_STEPS + MASK_STEPS * g.masked if g.table >= 0 else 1 for one in passes for g in one.gathers)
+    steps = feed.steps(direct, [one.blocks for one in passes]) + collecting
+    return GatherPlan(feed, direct, passes, tables, steps)
+
+
+def _divide(items: Items) -> tuple[list[Straight], Items]:
+    """What is the same for all cells, and the rest."""
+    uniform = items.uniform()
+    chosen = items.take(uniform)
+    pairs = zip(chosen.target.tolist(), chosen.common().tolist(), strict=True)
+    return [Straight(items.width, target, source) for target, source in pairs], items.take(~uniform)
+
+
+def _feed(wanted: Wanted, origin: Origin, crossed: tuple[bool, ...]) -> tuple[Feed, Ints]:
+    """The feed, and the unit that every place of the target wants."""
+    element = np.maximum(wanted.element, 0)
+    if not any(crossed):
+        return LocalFeed(), origin.address[element]
+    needed = wanted.element[wanted.element >= 0]
+    if crossed == (False, False, False, True):
+        span = -(-(int(origin.address[needed].max()) + 1) // 4) * 4
+        turn = (wanted.cell(3) - origin.at[3][element]) % 4
+        return TurnFeed(span), span * turn + origin.address[element]
+    delivery = TO_ALL if crossed[3] else TO_MABS if crossed[2] or not origin.used[2] else TO_OWN
+    image = choose_image(origin, needed, crossed, rows=delivery is TO_OWN)
+    return ImageFeed(image, delivery), (image.positions(origin) // delivery.unit)[element]
