@@ -1,0 +1,54 @@
+"""Emission of a contraction from the layouts and the variant of its binding."""
+
+from __future__ import annotations
+
+from pfcomp.ir.model import MNValue
+from pfcomp.kernels.api import KernelContext, Placed
+from pfcomp.kernels.contraction.accumulate import Accumulator
+from pfcomp.kernels.contraction.deliver import Direct, Gathered, Sink, Turnaround
+from pfcomp.kernels.contraction.loops import Loops, Operands, Spot, loops_of
+from pfcomp.kernels.contraction.modes import MODES, Mode
+from pfcomp.kernels.contraction.scatter import Scatter
+from pfcomp.kernels.padding import fill
+from pfcomp.layout import padded_shape
+
+
+def variant_of(mode: Mode, stationary: int) -> str:
+    """The text of a binding's variant: the mode, and the operand that goes to the matrix registers."""
+    return f"{mode.name} {'AB'[stationary]}"
+
+
+def parse_variant(text: str) -> tuple[Mode, int]:
+    """Mode and stationary operand of a variant."""
+    name, letter = text.split()
+    return MODES[name], "AB".index(letter)
+
+
+def emit_contraction(context: KernelContext, variant: str, placed: Placed) -> None:
+    """Emit all operations of one matrix product."""
+    mode, row_axis = parse_variant(variant)
+    stationary, streamed = placed.inputs[row_axis], placed.inputs[1 - row_axis]
+    result = placed.outputs[0]
+    for number, value in enumerate(placed.inputs):
+        if padded_shape(value.layout)[-1 - number] > value.shape[-1 - number]:
+            fill(context, value, 0)
+    loops = loops_of(Operands(stationary.layout, streamed.layout, result.layout, row_axis), mode)
+    sink = sink_of(context, result, loops, mode)
+    Accumulator(context.builder, mode, stationary, streamed).run(loops, sink)
+
+
+def sink_of(context: KernelContext, result: MNValue, loops: Loops, mode: Mode) -> Sink:
+    """How the results are delivered, which follows from their places."""
+    if not loops.over_mab:
+        return Direct(context, result, loops, mode)
+    spots = [loops.pair, *_spots(loops)]
+    mabs, l1bs = any(spot.mab for spot in spots), any(spot.l1b for spot in spots)
+    if mabs or l1bs:
+        return Scatter(context, result, loops, mode, mabs=mabs, l1bs=l1bs)
+    if loops.over_l1b:
+        return Gathered(context, result, loops, mode)
+    return Turnaround(context, result, loops, mode)
+
+
+def _spots(loops: Loops) -> list[Spot]:
+    return [item.spot for items in (loops.batches, loops.tiles, loops.columns) for item in items]

@@ -1,0 +1,58 @@
+"""The kernel of MatMul."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from pfcomp.ir.model import DType
+from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
+from pfcomp.kernels.contraction.emit import emit_contraction, variant_of
+from pfcomp.kernels.contraction.mapping import Problem, layouts_of
+from pfcomp.kernels.contraction.modes import modes_of
+from pfcomp.kernels.contraction.search import Way, best
+from pfcomp.layout import Layout
+
+DTYPES = (DType.FLOAT, DType.DOUBLE)
+
+
+class Contraction:
+    """Matrix products: C[..., m, n] = sum over k of A[..., m, k]·B[..., k, n], batch axes repeated as in NumPy."""
+
+    def refuse(self, job: Job) -> str:
+        """Why the job cannot be done, "" if it can."""
+        first, second = job.inputs
+        if {first.dtype, second.dtype} - set(DTYPES) or first.dtype is not second.dtype:
+            return f"a matrix product of {first.dtype} and {second.dtype}"
+        if min(len(first.shape), len(second.shape)) < 2:
+            return "a matrix product with a one-dimensional operand; add an axis of length 1"
+        if first.shape[-1] != second.shape[-2]:
+            return f"a matrix product of {first.shape} and {second.shape}"
+        if not prod(first.shape) * prod(second.shape):
+            return "a matrix product with an empty operand"
+        return "" if best(problems_of(job)) else "a matrix product too large for local memory"
+
+    def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
+        """Ways to run the job, good ones first."""
+        return [_binding(way) for way in best(problems_of(job))]
+
+    def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
+        """Emit the micro-operations."""
+        emit_contraction(context, binding.variant, placed)
+
+
+def problems_of(job: Job) -> tuple[Problem, ...]:
+    """The job by role, for each mode and choice of the stationary operand."""
+    first, second = (spec.shape for spec in job.inputs)
+    m, n, k = first[-2], second[-1], first[-1]
+    batch = job.outputs[0].shape[:-2]
+    return tuple(
+        Problem(mode, 0, batch, first[:-2], second[:-2], m, n, k) if row_axis == 0
+        else Problem(mode, 1, batch, second[:-2], first[:-2], n, m, k)
+        for mode in modes_of(job) for row_axis in (0, 1)
+    )  # fmt: skip
+
+
+def _binding(way: Way) -> Binding:
+    inputs, result = layouts_of(way.problem, way.split)
+    return Binding(inputs, (result,), way.estimate.steps, variant_of(way.problem.mode, way.problem.row_axis))

@@ -1,0 +1,201 @@
+"""Matrix products on the emulator, against binary64: every way to spread them, all modes, junk in all padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pfcomp.ir.model import DType, Location
+from pfcomp.kernels.api import Binding, Job, Placed, Spec
+from pfcomp.kernels.contraction import Contraction
+from pfcomp.kernels.contraction.emit import variant_of
+from pfcomp.kernels.contraction.kernel import problems_of
+from pfcomp.kernels.contraction.mapping import layouts_of
+from pfcomp.kernels.contraction.search import Way, ways
+from pfcomp.layout import verify
+from tests.kernels.harness import HOST, Ran, held, run_kernel
+
+Shape = tuple[int, ...]
+Array = NDArray[np.generic]
+
+KERNEL = Contraction()
+LM = (Location.LM0, Location.LM1)
+
+TOLERANCE = {"f": 2.0**-22, "h": 2.0**-9, "h8": 2.0**-9, "d": 2.0**-50}
+"""Largest error divided by `scale_of` the operands."""
+
+
+def job_of(a: Shape, b: Shape, float_dtype: str = "float", dtype: DType = DType.FLOAT) -> Job:
+    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    result = (*batch, a[-2], b[-1])
+    return Job("MatMul", (Spec(a, dtype), Spec(b, dtype)), (Spec(result, dtype),), float_dtype=float_dtype)
+
+
+def run(job: Job, binding: Binding, a: Array, b: Array, places: tuple[int, int, int] = (0, 1, 0)) -> Ran:
+    """Operands and result at the next free addresses of LM0 or LM1."""
+    free = [0, 0]
+    values = []
+    layouts = (*binding.inputs, *binding.outputs)
+    for name, spec, layout, place in zip("abc", (*job.inputs, *job.outputs), layouts, places, strict=True):
+        verify(layout, spec.shape, spec.dtype.bits)
+        values.append(held(name, spec.shape, layout, LM[place], free[place], spec.dtype))
+        free[place] += values[-1].size
+    placed = Placed(tuple(values[:2]), (values[2],))
+    emitted = Binding(binding.inputs, binding.outputs, 0, binding.variant)
+    inputs = [(values[0], a), (values[1], b)]
+    return run_kernel(lambda c: KERNEL.emit(c, job, emitted, placed), inputs, [values[2]])
+
+
+def normal(rng: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
+    return rng.standard_normal(shape)
+
+
+def positive(rng: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
+    return rng.uniform(0.0, 1.0, shape)
+
+
+def large(rng: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
+    return rng.standard_normal(shape) * 1e6
+
+
+def small(rng: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
+    return rng.standard_normal(shape) * 1e-6
+
+
+def scale_of(a: Array, b: Array) -> NDArray[np.float64]:
+    """Sum over k of max|a|·|b| + |a|·max|b|: elements of a block share the exponent of the largest."""
+    x, y = np.abs(a).astype(np.float64), np.abs(b).astype(np.float64)
+    return x.max(axis=-1, keepdims=True) * y.sum(axis=-2, keepdims=True) + x.sum(axis=-1, keepdims=True) * y.max(
+        axis=-2, keepdims=True
+    )
+
+
+Make = Callable[[np.random.Generator, Shape], NDArray[np.float64]]
+
+
+def check(job: Job, binding: Binding, make: Make = normal, places: tuple[int, int, int] = (0, 1, 0)) -> Ran:
+    rng = np.random.default_rng(1)
+    a, b = (make(rng, spec.shape).astype(HOST[spec.dtype]) for spec in job.inputs)
+    ran = run(job, binding, a, b, places)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    error = np.abs(ran.values["c"] - exact) / scale_of(a, b)
+    assert error.max() <= TOLERANCE[binding.variant.split()[0]]
+    return ran
+
+
+SHAPES = [
+    ((1, 1), (1, 1)),
+    ((3, 5), (5, 7)),
+    ((64, 10), (10, 256)),
+    ((64, 256), (256, 10)),
+    ((17, 33), (33, 65)),
+    ((2, 3, 4, 20), (2, 3, 20, 9)),
+    ((5, 4, 40), (40, 12)),
+    ((4, 40), (3, 40, 12)),
+    ((2, 1, 9, 33), (3, 33, 18)),
+]
+ACCURACIES = [("float", DType.FLOAT), ("mixed", DType.FLOAT), ("mixed", DType.DOUBLE)]
+
+
+@pytest.mark.parametrize(("float_dtype", "dtype"), ACCURACIES)
+@pytest.mark.parametrize(("a", "b"), SHAPES)
+def test_best_way(a: Shape, b: Shape, float_dtype: str, dtype: DType) -> None:
+    job = job_of(a, b, float_dtype, dtype)
+    assert KERNEL.refuse(job) == ""
+    check(job, next(iter(KERNEL.bindings(job, ()))))
+
+
+KINDS = {
+    "no copies of the depth": lambda split: split.mab[3] == 1 == split.l1b[3],
+    "depth over L1Bs": lambda split: split.mab[3] == 1 and split.l1b[3] == 8,
+    "depth over some L1Bs": lambda split: split.mab[3] == 1 < split.l1b[3] < 8,
+    "depth over MABs": lambda split: split.mab[3] == 16 and split.l1b[3] == 1 and not split.scatter,
+    "depth over both": lambda split: split.mab[3] == 16 and split.l1b[3] == 8 and not split.scatter,
+    "depth over MABs and some L1Bs": lambda split: split.mab[3] == 16 and split.l1b[3] == 2 and not split.scatter,
+    "scattered over MABs": lambda split: split.l1b[3] == 1 and split.scatter == ("MAB",),
+    "sums over L1Bs, scattered over MABs": lambda split: split.l1b[3] == 4 and split.scatter == ("MAB",),
+    "scattered over L1Bs": lambda split: split.scatter == ("L1B",),
+    "scattered over both": lambda split: split.scatter == ("L1B", "MAB"),
+}
+
+
+def way_of(job: Job, kind: str, row_axis: int) -> Way:
+    """The cheapest way of a kind."""
+    found = [way for problem in problems_of(job) if problem.row_axis == row_axis for way in ways(problem)]
+    return min((way for way in found if KINDS[kind](way.split)), key=lambda way: way.estimate.total)
+
+
+def binding_of(way: Way) -> Binding:
+    inputs, result = layouts_of(way.problem, way.split)
+    return Binding(inputs, (result,), way.estimate.steps, variant_of(way.problem.mode, way.problem.row_axis))
+
+
+@pytest.mark.parametrize("float_dtype", ["float", "mixed"])
+@pytest.mark.parametrize("row_axis", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind: str, row_axis: int, float_dtype: str) -> None:
+    depth = 300 if kind == "no copies of the depth" else 2000
+    job = job_of((42, depth), (depth, 37), float_dtype)
+    check(job, binding_of(way_of(job, kind, row_axis)), places=(row_axis, 1, 0))
+
+
+@pytest.mark.parametrize("make", [positive, large, small])
+@pytest.mark.parametrize(("float_dtype", "dtype"), ACCURACIES)
+def test_magnitudes(float_dtype: str, dtype: DType, make: Make) -> None:
+    job = job_of((20, 300), (300, 24), float_dtype, dtype)
+    check(job, binding_of(way_of(job, "scattered over MABs", 1)), make)
+
+
+@pytest.mark.parametrize("places", [(0, 0, 0), (1, 1, 1), (1, 1, 0), (0, 1, 1)])
+def test_any_memory(places: tuple[int, int, int]) -> None:
+    job = job_of((12, 100), (100, 24))
+    check(job, binding_of(way_of(job, "no copies of the depth", 0)), places=places)
+
+
+@pytest.mark.parametrize(("float_dtype", "dtype"), ACCURACIES)
+@pytest.mark.parametrize("kind", ["no copies of the depth", "depth over both", "scattered over both"])
+def test_small_integers_are_exact(kind: str, float_dtype: str, dtype: DType) -> None:
+    depth = 400 if kind == "no copies of the depth" else 1100
+    job = job_of((24, depth), (depth, 40), float_dtype, dtype)
+    binding = binding_of(way_of(job, kind, 1))
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-15, 16, spec.shape).astype(HOST[dtype]) for spec in job.inputs)
+    np.testing.assert_array_equal(run(job, binding, a, b).values["c"], a @ b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "float_dtype", "most"),
+    [
+        ((64, 1024), (1024, 256), "float", 200),
+        ((64, 1024), (1024, 256), "mixed", 70),
+        ((64, 256), (256, 10), "float", 20),
+    ],
+)
+def test_steps(a: Shape, b: Shape, float_dtype: str, most: int) -> None:
+    job = job_of(a, b, float_dtype)
+    assert check(job, next(iter(KERNEL.bindings(job, ())))).steps <= most
+
+
+def test_bindings_differ() -> None:
+    found = list(KERNEL.bindings(job_of((64, 1024), (1024, 256)), ()))
+    assert len({(b.inputs, b.outputs, b.variant) for b in found}) == len(found) == 12
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "dtypes", "reason"),
+    [
+        ((4,), (4, 3), (DType.FLOAT, DType.FLOAT), "one-dimensional"),
+        ((3, 4), (5, 3), (DType.FLOAT, DType.FLOAT), "product of"),
+        ((3, 4), (4, 3), (DType.FLOAT, DType.DOUBLE), "product of"),
+        ((3, 4), (4, 3), (DType.INT, DType.INT), "product of"),
+        ((3, 0), (0, 3), (DType.FLOAT, DType.FLOAT), "empty"),
+        ((8192, 8192), (8192, 8192), (DType.FLOAT, DType.FLOAT), "too large"),
+    ],
+)
+def test_refused(a: Shape, b: Shape, dtypes: tuple[DType, DType], reason: str) -> None:
+    specs = (Spec(a, dtypes[0]), Spec(b, dtypes[1]))
+    result = Spec((*a[:-1], b[-1]), dtypes[0])
+    assert reason in KERNEL.refuse(Job("MatMul", specs, (result,)))
