@@ -1,4 +1,4 @@
-"""All reads of a step see the state before it, masks and base addresses included (isa.md 4)."""
+"""All reads of a step see the state before it, masks, T and base addresses included (isa.md 4)."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ imm f"7.0" $ls8
 ipassa $ls0 $mb; fvpassa $ls8 $lm16
 zero $lmb
 d getf $lm16n0c0b0m0p0 2
+"""
+
+INDIRECT = """\
+imm i"4" $t
+imm f"7.0" $ls8
+imm i"8" $t; fvpassa $ls8 $lmt16
+fvpassa $ls8 $lmt32
+d getf $lm20n0c0b0m0p0 2
+d getf $lm40n0c0b0m0p0 2
 """
 
 
@@ -54,3 +63,10 @@ def test_cycles_do_not_see_each_other_where_addresses_meet(engine: str, operand:
         engine, f"d set $lm0n0c0b0m0p0 1 0000000000000005\nlinc {operand} {operand}\nd get $lm0n0c0b0m0p0 1\n"
     )
     assert "v:0x6)" in line
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+def test_t_points_where_it_did_before_the_step(engine: str) -> None:
+    here, _, moved, _ = _dump(engine, INDIRECT)
+    assert ":(7, 7) " in here
+    assert ":(7, 7) " in moved
