@@ -1,127 +1,112 @@
-"""Element-wise nodes: one vector (four long words per PE, eight singles) at a time, inner values in registers."""
+"""Element-wise nodes: one vector (four long words per PE, eight singles) at a time, inner values in registers.
+
+A value of a 64-bit type that goes with 32-bit ones is a pair of vectors: word 0 and word 1 of the 32-bit form. Alone,
+or where the words of the 32-bit form hold copies, it is one vector.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import numpy as np
+from pfcomp.ir.model import DType, MNNode
+from pfcomp.isa.model import Operand
+from pfcomp.kernels import table
+from pfcomp.kernels.fusion import steps_of
+from pfcomp.kernels.recipes.counting import CountingEmitter
+from pfcomp.kernels.recipes.emitter import Attribute
+from pfcomp.kernels.recipes.halves import Halves, run_row
+from pfcomp.kernels.recipes.values import MISSING, Immediate, Value, constant
+from pfcomp.kernels.recipes.vectors import VectorEmitter, immediate
 
-from pfcomp.ir.model import MNNode
-from pfcomp.isa.model import Operand, Place
-from pfcomp.isa.pack import Builder, Virtual, neg
-from pfcomp.kernels.table import ELEMENTWISE
+Source: TypeAlias = Operand | tuple[Operand, Operand] | Immediate
+Target: TypeAlias = Operand | tuple[Operand, Operand]
 
-CONSTANT_LIFE = 16
-"""Vectors for which a constant keeps its register; then it is loaded anew, which bounds register lifetimes."""
+Attributes: TypeAlias = Sequence[tuple[str, Attribute]]
 
-SIGN_BITS = Operand(Place.MSB1)
-
-
-@dataclass(slots=True)
-class Result:
-    """The result of an operation that is emitted when the next one comes, or when its destination is known."""
-
-    value: Virtual | None = None
+__all__ = ["Immediate", "Value", "VectorEmitter", "cost", "emit_vector", "immediate", "refuse"]
 
 
-Value: TypeAlias = Operand | Virtual | Result
-
-
-@dataclass(slots=True)
-class _Pending:
-    result: Result
-    mnemonic: str
-    operands: tuple[Operand | Virtual, ...]
-
-
-class VectorEmitter:
-    """Emits the chip operations of recipes; see `pfcomp.kernels.table.Emitter` for what the methods mean.
-
-    The last operation is held back, so that a result can be written to local memory by the very operation that
-    computes it.
-    """
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.constants: dict[int, Virtual] = {}
-        self.vectors = 0
-        self.pending: _Pending | None = None
-
-    def begin_vector(self) -> None:
-        """Must be called before each vector."""
-        if self.vectors % CONSTANT_LIFE == 0:
-            self.constants.clear()
-        self.vectors += 1
-
-    def op(self, mnemonic: str, *operands: Value) -> Value:
-        self.flush()
-        self.pending = _Pending(Result(), mnemonic, tuple(map(_plain, operands)))
-        return self.pending.result
-
-    def negated(self, value: Value) -> Value:
-        self.flush()
-        plain = _plain(value)
-        return replace(plain, negate=not plain.negate) if isinstance(plain, Operand) else neg(plain)
-
-    def word(self, bits: int) -> Value:
-        self.flush()
-        if bits not in self.constants:
-            self.constants[bits] = self.builder.op(immediate(bits))
-        return self.constants[bits]
-
-    def sign_bits(self) -> Value:
-        return SIGN_BITS
-
-    def store(self, value: Value, target: Operand) -> None:
-        """Write `value` to local memory."""
-        if self.pending is not None and value is self.pending.result:
-            self.flush(target)
-        else:
-            self.flush()
-            self.builder.op("lpassa", _plain(value), to=target)
-
-    def flush(self, to: Operand | None = None) -> None:
-        """Emit the operation that was held back."""
-        if self.pending is not None:
-            held, self.pending = self.pending, None
-            held.result.value = self.builder.op(held.mnemonic, *held.operands, to=to)
-
-
-def _plain(value: Value) -> Operand | Virtual:
-    if not isinstance(value, Result):
-        return value
-    if value.value is None:
-        raise ValueError("a result was used before it was emitted")
-    return value.value
-
-
-def immediate(bits: int) -> str:
-    """The operation that makes a 32-bit pattern, written so that a reader sees the number."""
-    if bits == 0:
-        return "zero"
-    value = np.array([bits], np.uint32).view(np.float32)[0]
-    normal = 0 < bits >> 23 & 0xFF < 0xFF
-    return f'imm f"{value}"' if normal else f'imm ui"{bits:#x}"'
+def refuse(op: str, inputs: Sequence[DType], output: DType, attributes: Attributes = ()) -> str:
+    """Why the operator cannot be done on these element types (missing operands left out), "" if it can."""
+    return table.refuse(op, inputs, output, dict(attributes))
 
 
 def emit_vector(
-    emitter: VectorEmitter, node: MNNode, sources: Mapping[str, Operand | int], targets: Mapping[str, Operand]
+    emitter: VectorEmitter,
+    node: MNNode,
+    dtypes: Mapping[str, DType],
+    sources: Mapping[str, Source],
+    targets: Mapping[str, Target],
 ) -> None:
     """Compute one vector of an element-wise or fused node.
 
-    `sources` has the operand of every input by its source-graph name, or the bits of an immediate; `targets` the
-    destination of every output.
+    `dtypes` has the type of every value of the node and its body; `sources` the operands of every input, or its
+    contents if it is an immediate; `targets` the destinations of every output. 64-bit values have two operands each,
+    or one each throughout the node.
     """
     emitter.begin_vector()
-    values: dict[str, Value] = {name: v for name, v in sources.items() if isinstance(v, Operand)}
-    words = {name: v for name, v in sources.items() if isinstance(v, int)}
-    for step in node.body or (node,):
-        operands = [values[name] if name in values else emitter.word(words[name]) for name in step.inputs]
-        result = ELEMENTWISE[step.op].recipe(emitter, operands)
-        name = step.outputs[0]
-        values[name] = result
-        if name in targets:
-            emitter.store(result, targets[name])
+    vector = _Vector(emitter, dtypes, _words(dtypes, sources, targets), targets)
+    for name, source in sources.items():
+        vector.values[name] = _halves(source)
+    for step in steps_of(node):
+        vector.run(step)
     emitter.flush()
+
+
+def _words(dtypes: Mapping[str, DType], sources: Mapping[str, Source], targets: Mapping[str, Target]) -> int:
+    """Vectors of a 64-bit value: 1 if one comes as a single vector, else 2."""
+    alone = any(dtypes[n].bits == 64 and isinstance(v, Operand) for n, v in [*sources.items(), *targets.items()])
+    return 1 if alone else 2
+
+
+def _halves(source: Source) -> Halves:
+    if isinstance(source, Immediate):
+        return (constant(source),)
+    return source if isinstance(source, tuple) else (source,)
+
+
+@dataclass(slots=True)
+class _Vector:
+    """The values of one vector while its steps are emitted."""
+
+    emitter: VectorEmitter
+    dtypes: Mapping[str, DType]
+    words: int
+    targets: Mapping[str, Target]
+    values: dict[str, Halves] = field(default_factory=dict)
+
+    def run(self, step: MNNode) -> None:
+        name = step.outputs[0]
+        types = [self.dtypes[n] for n in step.inputs if n]
+        row = table.find(step.op, types, self.dtypes[name])
+        if row is None:
+            raise ValueError(f"{step.op} of {types} was not refused")
+        operands = [self.values[n] if n else (MISSING,) for n in step.inputs]
+        target = self.targets.get(name)
+        places = () if target is None else target if isinstance(target, tuple) else (target,)
+
+        def done(half: int, value: Value) -> None:
+            if places:
+                self.emitter.store(value, places[half])
+
+        all_types = [self.dtypes[n] if n else None for n in step.inputs]
+        self.values[name] = run_row(self.emitter, row, operands, all_types, dict(step.attributes), self.words, done)
+
+
+def cost(
+    op: str,
+    inputs: Sequence[DType],
+    output: DType,
+    attributes: Attributes = (),
+    words: int = 2,
+) -> tuple[int, int]:
+    """MAU and ALU operations for one vector; `words` long word vectors make up a 64-bit one. Constants are free."""
+    row = table.find(op, inputs, output)
+    if row is None:
+        raise ValueError(f"{op} of {inputs} was not refused")
+    emitter = CountingEmitter()
+    operands = [emitter.operand(words if t.bits == 64 else 1) for t in inputs]
+    run_row(emitter, row, operands, inputs, dict(attributes), words, lambda half, value: None)
+    return emitter.mau, emitter.alu

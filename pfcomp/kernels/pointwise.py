@@ -29,8 +29,6 @@ FILL_STEPS = 4
 
 def refuse(node: MNNode, specs: Mapping[str, Spec]) -> str:
     """Why a node cannot be computed element by element, "" if it can."""
-    if not hasattr(elementwise, "refuse"):  # TEMPORARY
-        return "" if node.op in elementwise.ELEMENTWISE else "no kernel"
     inputs = [specs[name].dtype for name in node.inputs]
     return elementwise.refuse(node.op, inputs, specs[node.outputs[0]].dtype, node.attributes)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.ir.model import MNGraph, MNNode, MNValue
+from pfcomp.ir.model import DType, MNGraph, MNNode, MNValue
 from pfcomp.isa.model import Operand
 from pfcomp.isa.pack import Builder, MicroProgram
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
-from pfcomp.kernels.elementwise import VectorEmitter, emit_vector
+from pfcomp.kernels.elementwise import Immediate, VectorEmitter, emit_vector
 from pfcomp.kernels.transfer import (
     Download,
     DramMove,
@@ -122,7 +122,10 @@ class Elementwise:
         self.shape = values[node.outputs[0]].shape
         self.inputs = {name: values[name] for name in node.inputs if name in values}
         self.outputs = {name: values[name] for name in node.outputs}
-        self.words = {name: walk.immediates[name] for name in node.inputs if name in walk.immediates}
+        self.immediates = {n: _immediate(walk.immediates[n]) for n in node.inputs if n in walk.immediates}
+        self.dtypes = {
+            name: DType.FLOAT for step in (self.node, *self.node.body) for name in (*step.inputs, *step.outputs)
+        }
         self.maps = {name: self._map(value) for name, value in self.inputs.items()}
 
     def _map(self, operand: MNValue) -> NDArray[np.int64] | None:
@@ -143,10 +146,10 @@ class Elementwise:
         """Compute the result addresses `low`..`high`, absolute in the value."""
         for address in range(low, high, 4):
             count = min(4, high - address)
-            sources: dict[str, Operand | int] = {n: self._source(n, address, count) for n in self.inputs}
+            sources = {n: self._source(n, address, count) for n in self.inputs}
             plain = {name.removesuffix(LOCAL): source for name, source in sources.items()}
             targets = {n.removesuffix(LOCAL): self._aligned(v, address) for n, v in self.outputs.items()}
-            emit_vector(self.emitter, self.node, {**plain, **self.words}, targets)
+            emit_vector(self.emitter, self.node, self.dtypes, {**plain, **self.immediates}, targets)
 
     def _source(self, name: str, address: int, count: int) -> Operand:
         value, table = self.inputs[name], self.maps[name]
@@ -160,6 +163,10 @@ class Elementwise:
 
     def _origin(self, value: MNValue) -> int:
         return self.region.origin(value.name.removesuffix(LOCAL), value.shape, self.block)
+
+
+def _immediate(bits: int) -> Immediate:
+    return Immediate(DType.FLOAT, float(np.uint32(bits).view(np.float32)))
 
 
 def _in_source_names(node: MNNode) -> MNNode:

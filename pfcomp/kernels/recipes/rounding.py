@@ -1,0 +1,61 @@
+"""Rounding to whole numbers, remainders, and the classes of numbers, in single precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pfcomp.kernels.recipes.division import INF, divide
+from pfcomp.kernels.recipes.emitter import SIGN, Attributes, Emitter, Value
+
+WHOLE = 2.0**23
+"""From here on every single is a whole number."""
+WHOLE_BITS = 0x4B000000
+
+
+def floor(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
+    return e.op("ffloor", x[0])
+
+
+def ceil(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
+    down = e.op("ffloor", e.op("fvpassa", e.negated(x[0])))
+    return e.op("fvpassa", e.negated(down))
+
+
+def nearest(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
+    """Half to even: +-2^23 is added and taken away; what exceeds 2^23 is added afterwards."""
+    inside = e.op("fmin", e.op("fmax", x[0], e.f(-WHOLE)), e.f(WHOLE))
+    magic = e.op("ior", e.op("iand", x[0], e.word(SIGN)), e.word(WHOLE_BITS))
+    rounded = e.sub(e.add(inside, magic), magic)
+    return e.add(rounded, e.sub(x[0], inside))
+
+
+def truncated(e: Emitter, x: Value) -> Value:
+    """The whole number next to x towards zero."""
+    return e.signed(e.op("ffloor", e.magnitude(x)), x)
+
+
+def fmod(e: Emitter, x: Sequence[Value], attributes: Attributes) -> Value:
+    """a - trunc(a/b) b, corrected by one b where the quotient was rounded up to a whole number."""
+    a, b = x
+    q = truncated(e, divide(e, x, attributes))
+    r = e.fma(e.negated(q), b, a)
+    step = e.signed(e.magnitude(b), a)
+    same_sign = e.flag("fvmul", r, step)
+    return e.select(same_sign, r, e.add(r, step))
+
+
+def is_inf(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
+    positive, negative = bool(a.get("detect_positive", 1)), bool(a.get("detect_negative", 1))
+    if positive and negative:
+        found = e.flag("fmax", e.magnitude(x[0]), e.word(INF))
+    elif positive:
+        found = e.flag("fmax", x[0], e.word(INF))
+    elif negative:
+        found = e.flag("fmin", x[0], e.word(INF | SIGN))
+    else:
+        return e.op("zero")
+    return e.op("lpassa", e.word(1), keep=found)
+
+
+def is_nan(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
+    return e.op("zero")
