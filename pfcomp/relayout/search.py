@@ -1,0 +1,229 @@
+"""Which moves turn the places of one layout into those of another: A* over places, cheapest steps first.
+
+Every state is a `Places` tuple. Actions are directed at the goal: a place that is wrong takes the item that belongs
+there if it lies in the address, or copies, or some item that may wait there (a *filler*). Ties are broken by the order
+in which actions are proposed, so the result does not depend on anything but the problem.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from pfcomp.relayout.moves.copying import Copy, Words
+from pfcomp.relayout.moves.model import (
+    ANY,
+    COPY,
+    L1B,
+    L2B,
+    MAB,
+    PE,
+    WORD,
+    Move,
+    Places,
+    Universe,
+    count,
+    replaced,
+)
+from pfcomp.relayout.moves.problem import Problem
+from pfcomp.relayout.moves.rotate import Rotate
+from pfcomp.relayout.moves.select import Select
+from pfcomp.relayout.moves.through import Form, Through
+from pfcomp.relayout.moves.transpose import Transpose
+
+MAX_EXPANSIONS = 1500
+MAX_WORDS = 2048
+"""Long words of a local memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    cost: int
+    places: Places
+    path: tuple[Move, ...]
+
+
+def search(problem: Problem) -> tuple[Move, ...] | None:
+    """The cheapest moves found that reach the goal; None if there are none within the limits."""
+    queue: list[tuple[int, int, int, _Node]] = []
+    best = {problem.start: 0}
+    serial = 0
+    heapq.heappush(queue, (0, 0, serial, _Node(0, problem.start, ())))
+    expansions = 0
+    while queue and expansions < MAX_EXPANSIONS:
+        *_, node = heapq.heappop(queue)
+        if node.cost > best[node.places]:
+            continue
+        state = State(problem, node.places)
+        if state.done:
+            return node.path
+        expansions += 1
+        for move in state.actions():
+            cost = node.cost + move.steps
+            known = best.get(move.after)
+            if (known is None or cost < known) and _fits(problem.universe, move.after):
+                best[move.after] = cost
+                serial += 1
+                left = State(problem, move.after).at_least()
+                entry = _Node(cost, move.after, (*node.path, move))
+                heapq.heappush(queue, (cost + left, len(entry.path), serial, entry))
+    return None
+
+
+def _fits(universe: Universe, places: Places) -> bool:
+    return count(universe, universe.address_items(places)) <= MAX_WORDS
+
+
+class State:
+    """One arrangement of the items, and what may be done next."""
+
+    def __init__(self, problem: Problem, places: Places) -> None:
+        self.problem, self.places, self.universe = problem, places, problem.universe
+        self.home = {item: place for place, item in enumerate(problem.goal) if item >= 0}
+        self.address = self.universe.address_items(places)
+        self.wrong = [self._is_wrong(place) for place in range(len(places))]
+
+    def _is_wrong(self, place: int) -> bool:
+        goal, label = self.problem.goal[place], self.places[place]
+        return label != goal if goal != ANY else label != COPY and label not in self.problem.spare
+
+    @property
+    def done(self) -> bool:
+        """True if every place is as wanted."""
+        return not any(self.wrong)
+
+    def any_wrong(self, which: tuple[int, ...]) -> bool:
+        """True if one of the places is not as wanted."""
+        return any(self.wrong[p] for p in which)
+
+    def at_least(self) -> int:
+        """Steps that no plan can save: the last move writes the result."""
+        if self.done:
+            return 0
+        words = count(self.universe, tuple(i for i in range(len(self.universe.sizes)) if i not in self.home))
+        kinds = sum(self.any_wrong(which) for which in (WORD + PE, MAB, L1B + L2B))
+        return kinds + words // 8
+
+    def actions(self) -> Iterator[Move]:
+        """Moves that may help."""
+        yield from self._selections()
+        yield from self._transposes()
+        yield from self._words()
+        yield from self._rotations()
+        yield from self._throughs()
+
+    def _selections(self) -> Iterator[Move]:
+        fitting = {p: g for p, g in enumerate(self.problem.goal) if p not in WORD and self._selects(p, g)}
+        if fitting:
+            yield Select(self.universe, self.places, replaced(self.places, fitting))
+
+    def _selects(self, place: int, goal: int) -> bool:
+        return self.places[place] == COPY and goal in self.address
+
+    def _transposes(self) -> Iterator[Move]:
+        if self.any_wrong(PE):
+            for after in self._choices(PE):
+                yield Transpose(self.universe, self.places, after, words=False)
+        if self.universe.bits == 32 and self.any_wrong(WORD + PE):
+            for after in self._choices(WORD + PE):
+                yield Transpose(self.universe, self.places, after, words=True)
+
+    def _words(self) -> Iterator[Move]:
+        if self.universe.bits == 32 and self.any_wrong(WORD):
+            for after in self._choices(WORD):
+                yield Words(self.universe, self.places, after)
+
+    def _rotations(self) -> Iterator[Move]:
+        for size in range(len(MAB), 0, -1):
+            for low in range(len(MAB) - size, -1, -1):
+                field = MAB[low : low + size]
+                if self.any_wrong(field) and not any(self._right_item(p) for p in field):
+                    for after in self._blockwise(field):
+                        yield Rotate(self.universe, self.places, after, low, size)
+
+    def _right_item(self, place: int) -> bool:
+        return self.places[place] >= 0 and not self.wrong[place]
+
+    def _throughs(self) -> Iterator[Move]:
+        forms: list[Form] = ["l1bmd"]
+        if all(self.places[p] == COPY for p in MAB):
+            forms = ["l1bmm"]
+        elif not any(self._right_item(p) for p in MAB):
+            forms.append("l1bmm")
+        if "l1bmm" in forms and not any(self._right_item(p) for p in PE):
+            forms.append("l1bmp")
+        for form, upper, lower in product(forms, self._levels(L2B), self._levels(L1B)):
+            gathered = {"l1bmd": (), "l1bmm": MAB, "l1bmp": MAB + PE}[form]
+            after = replaced(self.places, {**upper, **lower, **dict.fromkeys(gathered, COPY)})
+            if after != self.places and len(set(_items(after))) == len(_items(after)):
+                move = Through(self.universe, self.places, after, form)
+                if move.batch:
+                    yield move
+
+    def _levels(self, which: tuple[int, ...]) -> list[dict[int, int]]:
+        """Changes of an upper level: none, or all wrong places, those without their item with copies or a filler."""
+        if not self.any_wrong(which):
+            return [{}]
+        found = [{}, *({p: after[p] for p in which} for after in self._blockwise(which))]
+        return [changes for k, changes in enumerate(found) if changes not in found[:k]]
+
+    def _blockwise(self, which: tuple[int, ...]) -> Iterator[Places]:
+        """All wrong places of a level at once; what is missing is replaced by copies, or by fillers."""
+        missing = [p for p in which if self.wrong[p] and self.problem.goal[p] not in (*self.address, COPY, ANY)]
+        wanted = {p: max(self.problem.goal[p], COPY) for p in which if self.wrong[p] and p not in missing}
+        yield replaced(self.places, {**wanted, **dict.fromkeys(missing, COPY)})
+        fillers = self._fillers(tuple(wanted.values()), len(missing))
+        if missing and len(fillers) == len(missing):
+            yield replaced(self.places, {**wanted, **dict(zip(missing, fillers, strict=True))})
+
+    def _choices(self, which: tuple[int, ...]) -> Iterator[Places]:
+        """Every place takes its item, copies or a filler."""
+        ways: list[list[str]] = []
+        for place in which:
+            goal = self.problem.goal[place]
+            ways.append((["item"] if goal in self.address else []) + ["copy", "filler"])
+        for way in product(*ways):
+            changes = {p: self.problem.goal[p] for p, kind in zip(which, way, strict=True) if kind == "item"}
+            fillers = self._fillers(tuple(changes.values()), way.count("filler"))
+            if len(fillers) < way.count("filler"):
+                continue
+            pending = list(fillers)
+            for place, kind in zip(which, way, strict=True):
+                if kind != "item":
+                    changes[place] = pending.pop(0) if kind == "filler" else COPY
+            yield replaced(self.places, changes)
+
+    def _fillers(self, taken: tuple[int, ...], wanted: int) -> tuple[int, ...]:
+        """Bits of the address that may wait elsewhere: first those that belong into the address."""
+        free = [i for i in self.address if self.universe.sizes[i] == 2 and i not in taken and not self._limited(i)]
+        return tuple(sorted(free, key=lambda i: (i in self.home, i))[:wanted])
+
+    def _limited(self, item: int) -> bool:
+        return any(item in limit.items for limit in self.universe.limits)
+
+
+def _items(places: Places) -> list[int]:
+    return [label for label in places if label >= 0]
+
+
+def finished(problem: Problem, moves: tuple[Move, ...]) -> tuple[Move, ...]:
+    """The moves, with a copy at the end where the last one cannot write into the target itself."""
+    if moves and moves[-1].exact:
+        return moves
+    places = moves[-1].after if moves else problem.start
+    return (*moves, Copy(problem.universe, places, _paired(problem, places, fresh=bool(moves))))
+
+
+def _paired(problem: Problem, places: Places, *, fresh: bool) -> bool:
+    """True if neighbouring long words stay neighbours; those of a `fresh` scratch can be arranged so."""
+    rows = zip(problem.universe.sizes, problem.source_strides, problem.target_strides, strict=True)
+    address = problem.universe.address_items(places)
+    first = [size % 2 == 0 and after == 1 and (fresh or before == 1) for size, before, after in rows]
+    others = [
+        all(stride % 2 == 0 for stride in (problem.target_strides[i], 0 if fresh else problem.source_strides[i]))
+        for i in address
+        if not first[i]
+    ]
+    return any(first[i] for i in address) and all(others)
