@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pfcomp.ir.model import DType
-from pfcomp.kernels.recipes import single
+from pfcomp.kernels.recipes import conversions, doubles, relations, single, whole
 from pfcomp.kernels.recipes.emitter import Attributes
 from pfcomp.kernels.recipes.row import Row
 
-ROWS: tuple[Row, ...] = (*single.ROWS,)
+ROWS: tuple[Row, ...] = (*single.ROWS, *doubles.ROWS, *whole.ROWS, *relations.ROWS, *conversions.ROWS)
 
 _BY_TYPES = {(row.op, row.inputs, row.output): row for row in ROWS}
 NAMES = tuple(sorted({row.op for row in ROWS}))

@@ -22,11 +22,10 @@ def ceil(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
 
 
 def nearest(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
-    """Half to even: +-2^23 is added and taken away; what exceeds 2^23 is added afterwards."""
-    inside = e.op("fmin", e.op("fmax", x[0], e.f(-WHOLE)), e.f(WHOLE))
+    """Half to even: 2^23 with the sign of x is added and taken away."""
     magic = e.op("ior", e.op("iand", x[0], e.word(SIGN)), e.word(WHOLE_BITS))
-    rounded = e.sub(e.add(inside, magic), magic)
-    return e.add(rounded, e.sub(x[0], inside))
+    whole = e.flag("fmax", e.magnitude(x[0]), e.word(WHOLE_BITS))
+    return e.select(whole, x[0], e.sub(e.add(x[0], magic), magic))
 
 
 def truncated(e: Emitter, x: Value) -> Value:
