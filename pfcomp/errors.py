@@ -142,6 +142,11 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0317": ErrorInfo(SourceError, "an input of a model run is missing or does not fit", "see the expected inputs"),
     "PF0318": ErrorInfo(DeviceError, "the reference executor failed", "see the chained exception"),
     "PF0319": ErrorInfo(InternalError, "a pass broke its contract", "report it with the model"),
+    "PF0320": ErrorInfo(
+        SourceError,
+        "a tensor of the traced function is kept outside it",
+        "return it, or copy it into a registered or named tensor",
+    ),
     # 04 ir, plan, kernels, simulate
     "PF0401": ErrorInfo(
         UnsupportedError,
@@ -164,6 +169,16 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0407": ErrorInfo(UnsupportedError, "No kernels for this float_dtype", 'Use float_dtype "float" or "mixed".'),
     "PF0408": ErrorInfo(ArtifactError, "Damaged or foreign schedule file", "Compile again; the stage rewrites it."),
     "PF0409": ErrorInfo(UnsupportedError, "Reserved name", "Rename the value: the suffix marks on-chip copies."),
+    "PF0421": ErrorInfo(
+        UnsupportedError,
+        "No layout fits into local memory",
+        "Use a smaller batch, or split the function.",
+    ),
+    "PF0422": ErrorInfo(
+        UnsupportedError,
+        "A node needs more local memory than there is",
+        "Use a smaller batch, raise sram_budget, or split the function.",
+    ),
     # 05 app and artifacts
     "PF0501": ErrorInfo(ArtifactError, "a file cannot be read", "check the name and the permissions"),
     "PF0502": ErrorInfo(UsageError, "a folder cannot be written", "choose another folder or make it writable"),

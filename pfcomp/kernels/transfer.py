@@ -56,11 +56,11 @@ class DramMove:
 
 @dataclass(slots=True)
 class TransferContext:
-    """What the transfers of a program share: the builder, the buffers and the list of DRAM accesses."""
+    """What the transfers of a program share: the builder, the buffers and the DRAM accesses by number of the MV."""
 
     builder: Builder
     rings: Rings = field(default_factory=Rings)
-    log: list[DramMove] = field(default_factory=list)
+    log: dict[int, DramMove] = field(default_factory=dict)
 
 
 class Transfer(ABC):
@@ -120,8 +120,8 @@ class Transfer(ABC):
             both = load and not self.spec.l2b_split
             chip = operands.l2bm_of(address, None if both else half)
             move = Move("b2" if both else "p", size, *((dram, chip) if load else (chip, dram)))
-            self.log.append(DramMove(move, self.value.name, "source" if load else "destination", where))
-            self.builder.move(move)
+            access = DramMove(move, self.value.name, "source" if load else "destination", where)
+            self.log[self.builder.move(move)] = access
 
     def _local(self, address: int) -> int:
         """Long word in LM of an absolute address of the value."""

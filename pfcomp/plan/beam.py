@@ -110,12 +110,18 @@ class Planner:
     def _forget(self, state: State, position: int) -> State:
         """Drop tensors that no later node reads and that are no outputs."""
 
+        later = {name for name in (*state.there, *state.waiting) if self._needed(name, position)}
+        behind = {w.root for name, w in state.waiting.items() if name in later}
+
         def needed(name: str) -> bool:
-            return self.last_use.get(name, -1) > position or name in self.graph.outputs
+            return name in later or name in behind
 
         there = {name: layouts for name, layouts in state.there.items() if needed(name)}
         waiting = {name: w for name, w in state.waiting.items() if needed(name)}
         return replace(state, there=there, waiting=waiting)
+
+    def _needed(self, name: str, position: int) -> bool:
+        return self.last_use.get(name, -1) > position or name in self.graph.outputs
 
     def _after(self, state: State, node: MNNode) -> Iterator[State]:
         if node.op in REARRANGEMENTS:

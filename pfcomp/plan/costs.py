@@ -14,7 +14,7 @@ from pfcomp.layout.model import Level
 from pfcomp.layout.recipe import load_recipe, store_recipe
 from pfcomp.plan.address import LM_SIZE
 from pfcomp.relayout.api import Form
-from pfcomp.relayout.planner import relay_estimate
+from pfcomp.relayout.guess import relay_guess
 
 LATENCY = 6
 """Steps from the first L2BM step of a transfer to its last long word in local memory."""
@@ -55,4 +55,4 @@ def relay_steps(spec: Spec, source: Layout, target: Layout) -> int:
 def _relay(spec: Spec, source: Layout, target: Layout) -> int:
     if source == target:
         return 0
-    return relay_estimate(Form(spec.shape, spec.dtype.bits, source), Form(spec.shape, spec.dtype.bits, target))
+    return relay_guess(Form(spec.shape, spec.dtype.bits, source), Form(spec.shape, spec.dtype.bits, target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -35,10 +35,10 @@ COMPUTE_PIECE = 64
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The micro-operations of a program, and the DRAM accesses of its MVs in order of emission."""
+    """The micro-operations of a program, and the DRAM accesses of its MVs by the number that emission gave them."""
 
     micro: MicroProgram
-    moves: tuple[DramMove, ...]
+    moves: Mapping[int, DramMove]
 
 
 def emit(schedule: Schedule) -> Emitted:
@@ -53,7 +53,7 @@ def emit(schedule: Schedule) -> Emitted:
         walk = TaskEmitter(schedule.graph, context, schedule.float_dtype)
         for task in schedule.tasks:
             walk.emit(task)
-    return Emitted(builder.finish(), tuple(context.log))
+    return Emitted(builder.finish(), context.log)
 
 
 class RegionEmitter:

@@ -8,22 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.relayout.api import Form, MovePlan
-from pfcomp.relayout.exchange import estimate, exchange_plan
+from pfcomp.relayout.exchange import exchange_plan
 from pfcomp.relayout.gather import gather_plan
 
 
 @lru_cache(maxsize=4096)
 def relay_plan(source: Form, target: Form) -> MovePlan:
     """How to move a value to another layout."""
-    exchange = exchange_plan(source, target)
+    import os
+
+    exchange = None if os.environ.get("GATHER_ONLY") else exchange_plan(source, target)
     gather = gather_plan(source, target, None)
     return gather if exchange is None or gather.steps <= exchange.steps else exchange
-
-
-def relay_estimate(source: Form, target: Form) -> int:
-    """About how many steps `relay_plan` takes."""
-    found = estimate(source, target)
-    return gather_plan(source, target, None).steps if found is None else found
 
 
 def rearrange_plan(source: Form, target: Form, index: NDArray[np.int64]) -> MovePlan:

@@ -76,10 +76,10 @@ def _constant(value: MNValue, content: np.ndarray) -> Constant:
 
 
 def _relocations(built: Built) -> Iterator[Relocation]:
-    """Every MV of the program has one DRAM operand, recorded when it was emitted."""
+    """Every MV with a DRAM operand was recorded when it was emitted."""
     for index, statement in enumerate(built.packed.program.statements):
-        if isinstance(statement, Move):
-            access = built.moves[built.packed.move_origins[index]]
+        access = built.moves.get(built.packed.move_origins[index]) if isinstance(statement, Move) else None
+        if access is not None:
             yield Relocation(index, access.operand, access.tensor, access.offset)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ class Built:
 
     schedule: Schedule
     packed: Packed
-    moves: tuple[DramMove, ...]
+    moves: Mapping[int, DramMove]
 
 
 def build(directory: Path) -> Built:

@@ -1,0 +1,107 @@
+"""Local memory for items: random programs are replayed, every operand must still hold what was put there."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import DType, Location, MNNode, MNValue
+from pfcomp.layout import Layout
+from pfcomp.plan.linear import Item, Linear, Place
+from pfcomp.plan.memory import allocate
+from pfcomp.plan.tasks import SPILL
+
+
+def add(linear: Linear, name: str, words: int, location: Location | None = None, dram: str | None = None) -> str:
+    layout = Layout.parse(f"(({words}:1); B@[PE,MAB,L1B,L2B])")
+    linear.values[name] = MNValue(name, (words,), DType.LONG, layout, Location.LM0)
+    linear.places[name] = Place(name, words, location, dram)
+    linear.home[name] = (name, 0)
+    return name
+
+
+def random_program(seed: int, budget: int) -> Linear:
+    """Loads, renamings and computations with results of up to a quarter of one memory."""
+    rng = random.Random(seed)
+    linear, alive = Linear(), []
+    for k in range(40):
+        words = 4 * rng.randint(1, budget // 16)
+        pinned = Location.LM0 if rng.random() < 0.2 else None
+        if rng.random() < 0.3 or not alive:
+            name = add(linear, f"x{k}@LM", words, pinned, dram=f"x{k}")
+            linear.items.append(Item(MNNode(f"load{k}", "Download", (f"x{k}",), (name,))))
+        else:
+            operands = tuple(rng.sample(alive, min(len(alive), rng.randint(1, 3))))
+            name = add(linear, f"v{k}@LM", words, pinned)
+            scratch = (add(linear, f"s{k}", 4, None),) if rng.random() < 0.3 else ()
+            same = [o for o in operands if linear.places[linear.home[o][0]].words == words]
+            reuse = tuple((o, name) for o in same)
+            linear.items.append(Item(MNNode(f"op{k}", "Op", operands, (name,)), scratch=scratch, reuse=reuse))
+        alive.append(name)
+        if rng.random() < 0.2 and linear.places[name].words > 4:
+            view = f"view{k}@LM"
+            linear.values[view] = linear.values[name]
+            linear.home[view] = (name, 4)
+            alive.append(view)
+    return linear
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_operand_still_holds_its_value(seed: int) -> None:
+    budget = 256
+    linear = random_program(seed, budget)
+    placement = allocate(linear, budget)
+    memory: dict[tuple[Location, int], tuple[str, int]] = {}
+    dram: dict[str, str] = {f"x{k}": f"x{k}@LM" for k in range(40)}
+
+    def base(name: str) -> tuple[str, int]:
+        return linear.home[name.partition("#")[0]]
+
+    def check(name: str) -> None:
+        value, (home, offset) = placement.values[name], base(name)
+        for word in range(value.size):
+            assert memory[value.location, value.address + word] == (home, offset + word)
+
+    def fill(name: str, what: str) -> None:
+        value = placement.values[name]
+        assert value.address >= 0 and value.address + value.size <= budget
+        pinned = linear.places[base(name)[0]].location
+        assert pinned in (None, value.location)
+        memory.update({(value.location, value.address + word): (what, word) for word in range(value.size)})
+
+    for task in placement.tasks:
+        node = task.node
+        if node.op == "Download":
+            fill(node.outputs[0], base(dram[node.inputs[0]])[0])
+        elif node.op == "Upload":
+            check(node.inputs[0])
+            dram[node.outputs[0]] = node.inputs[0]
+        else:
+            for name in node.inputs:
+                check(name)
+            for name in (*task.scratch, *node.outputs):
+                fill(name, base(name)[0])
+    done = [t.node.name for t in placement.tasks if t.node.op == "Op"]
+    assert done == [i.node.name for i in linear.items if i.node.op == "Op"]
+
+
+def test_a_program_that_needs_no_spill_has_none() -> None:
+    placement = allocate(random_program(3, 64), 2048)
+    assert not placement.spilled
+
+
+def test_what_is_in_dram_is_dropped_not_stored() -> None:
+    tasks = allocate(random_program(5, 256), 256).tasks
+    stored = [t.node.outputs[0] for t in tasks if t.node.op == "Upload"]
+    assert stored and all(name.endswith(SPILL) and name.startswith("v") for name in stored)
+    assert len(stored) == len(set(stored))
+
+
+def test_a_task_that_is_too_large_is_refused() -> None:
+    linear = Linear()
+    add(linear, "x@LM", 300, dram="x")
+    linear.items.append(Item(MNNode("load", "Download", ("x",), ("x@LM",), source="f.py:3")))
+    with pytest.raises(UnsupportedError, match=r"PF0422: f\.py:3: Download 'load' needs 300"):
+        allocate(linear, 256)
