@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 
-from pfcomp.isa.pack import Virtual
+from pfcomp.isa.pack import Builder, Virtual
 from pfcomp.kernels.api import KernelContext
 from pfcomp.kernels.elementwise import immediate
 from pfcomp.layout import Layout, Level, used_bits
@@ -54,24 +54,25 @@ def level_table(layout: Layout, level: Level, bits: int) -> tuple[tuple[int, ...
     return tuple(found.get(coordinate & used) for coordinate in range(level_extent(level, bits)))
 
 
-class Lanes:
-    """Emits such numbers for one layout; everything that was asked for before is taken from registers."""
+class Constants:
+    """Long words of two 32-bit words, each loaded once."""
 
-    def __init__(self, context: KernelContext, layout: Layout, bits: int) -> None:
-        self.context, self.builder = context, context.builder
-        self.tables = {level: level_table(layout, level, bits) for level in LANE_LEVELS}
-        self._constants: dict[tuple[int, int], Virtual] = {}
-        self._ids: dict[Level, Virtual] = {}
-        self._indices: dict[int, Virtual] = {}
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self._found: dict[tuple[int, int], Virtual] = {}
 
-    def constant(self, high: int, low: int | None = None) -> Virtual:
-        """A long word of two 32-bit words, the same one twice if only one is given."""
-        key = (high & _WORD, (high if low is None else low) & _WORD)
-        if key not in self._constants:
-            self._constants[key] = self._constant(*key)
-        return self._constants[key]
+    def pair(self, high: int, low: int) -> Virtual:
+        """A long word of two words."""
+        key = (high & _WORD, low & _WORD)
+        if key not in self._found:
+            self._found[key] = self._load(*key)
+        return self._found[key]
 
-    def _constant(self, high: int, low: int) -> Virtual:
+    def twice(self, word: int) -> Virtual:
+        """A long word that holds `word` two times."""
+        return self.pair(word, word)
+
+    def _load(self, high: int, low: int) -> Virtual:
         if high == low:
             return self.builder.op(immediate(high))
         parts = []
@@ -79,8 +80,19 @@ class Lanes:
             parts.append(self.builder.op(f'immu ui"{high:#x}"'))
         if low:
             shifted = self.builder.op(f'immu ui"{low:#x}"')
-            parts.append(self.builder.op("ullsr", shifted, self.constant(WORD_BITS)))
+            parts.append(self.builder.op("ullsr", shifted, self.twice(WORD_BITS)))
         return parts[0] if len(parts) == 1 else self.builder.op("ior", *parts)
+
+
+class Lanes:
+    """Emits such numbers for one layout; everything that was asked for before is taken from registers."""
+
+    def __init__(self, context: KernelContext, layout: Layout, bits: int) -> None:
+        self.context, self.builder = context, context.builder
+        self.tables = {level: level_table(layout, level, bits) for level in LANE_LEVELS}
+        self.constants = Constants(context.builder)
+        self._ids: dict[Level, Virtual] = {}
+        self._indices: dict[int, Virtual] = {}
 
     def id(self, level: Level) -> Virtual:
         """The level's coordinate in a register: ids can only be first operands."""
@@ -90,13 +102,13 @@ class Lanes:
 
     def field(self, level: Level, used: int) -> Virtual:
         """The bits `used` of the coordinate, in place."""
-        return self.builder.op("iand", IDS[level], self.constant(used))
+        return self.builder.op("iand", IDS[level], self.constants.twice(used))
 
     def index(self, axis: int) -> Virtual:
         """The part of an element's index along `axis` that does not depend on its address."""
         if axis not in self._indices:
             parts = [part for level in LANE_LEVELS if (part := self._part(axis, level)) is not None]
-            total = parts[0] if parts else self.constant(0)
+            total = parts[0] if parts else self.constants.twice(0)
             for part in parts[1:]:
                 total = self.builder.op("iadd", total, part)
             self._indices[axis] = total
@@ -107,7 +119,7 @@ class Lanes:
         if not any(values):
             return None
         if level is Level.W:
-            return self.constant(values[0] or 0, values[1] or 0)
+            return self.constants.pair(values[0] or 0, values[1] or 0)
         factors = [values[1 << bit] or 0 for bit in range(len(values).bit_length() - 1)]
         if all(value is None or value == _linear(factors, place) for place, value in enumerate(values)):
             return self._sum_of_bits(level, factors)
@@ -125,7 +137,7 @@ class Lanes:
                 term = self._times(self.field(level, (2 << last) - (1 << bit)), factors[bit], bit)
                 total = term if total is None else self.builder.op("iadd", total, term)
             bit = last + 1
-        return self.constant(0) if total is None else total
+        return self.constants.twice(0) if total is None else total
 
     def _times(self, value: Virtual, factor: int, right: int) -> Virtual:
         """value · factor / 2^right, for a value that is a multiple of 2^right."""
@@ -139,16 +151,16 @@ class Lanes:
     def _shifted(self, value: Virtual, left: int) -> Virtual:
         if left == 0:
             return value
-        return self.builder.op("ilsl" if left > 0 else "uilsr", value, self.constant(abs(left)))
+        return self.builder.op("ilsl" if left > 0 else "uilsr", value, self.constants.twice(abs(left)))
 
     def _looked_up(self, level: Level, values: Sequence[int | None]) -> Virtual:
         """Any function of the coordinate: one comparison for each value other than 0."""
-        total = self.constant(0)
+        total = self.constants.twice(0)
         for place, value in enumerate(values):
             if value:
                 entry = self.context.mask()
-                self.builder.op("ixor", self.id(level), self.constant(place), to=f"$omr{entry}")
-                chosen = self.builder.op(f"ipassa/$imr{entry}", self.constant(value))
+                self.builder.op("ixor", self.id(level), self.constants.twice(place), to=f"$omr{entry}")
+                chosen = self.builder.op(f"ipassa/$imr{entry}", self.constants.twice(value))
                 total = self.builder.op("ior", total, chosen)
         return total
 
@@ -156,9 +168,9 @@ class Lanes:
         """A number that is negative where bit `coordinate` of `allowed` is set."""
         places = range(allowed.bit_length())
         if level is Level.W:
-            return self.constant(*(1 << 31 if allowed >> word & 1 else 0 for word in range(2)))
+            return self.constants.pair(*(1 << 31 if allowed >> word & 1 else 0 for word in range(2)))
         reversed_bits = sum(1 << (WORD_BITS - 1 - place) for place in places if allowed >> place & 1)
-        return self.builder.op("ilsl", self.constant(reversed_bits), self.id(level))
+        return self.builder.op("ilsl", self.constants.twice(reversed_bits), self.id(level))
 
 
 def _linear(factors: Sequence[int], place: int) -> int:

@@ -42,7 +42,7 @@ def fill(context: KernelContext, value: MNValue, bits: int) -> None:
             groups.setdefault(condition, []).append(address)
     if groups:
         lanes = Lanes(context, value.layout, value.dtype.bits)
-        pattern = lanes.constant(bits >> WORD_BITS, bits) if value.dtype.bits == 64 else lanes.constant(bits)
+        pattern = lanes.constants.pair(bits >> WORD_BITS if value.dtype.bits == 64 else bits, bits)
         for condition, addresses in groups.items():
             _overwrite(context, value, addresses, pattern, _outside(lanes, condition) if condition else None)
     context.padding[value.name] = bits
@@ -63,10 +63,10 @@ def _outside(lanes: Lanes, condition: Condition) -> MaskRef:
     signs = [lanes.member(level, allowed) for level, allowed in condition.allowed]
     if not signs and len(condition.bounds) == 1:
         axis, bound = condition.bounds[0]
-        lanes.builder.op("isub", lanes.index(axis), lanes.constant(bound), to=f"$omr{entry}")
+        lanes.builder.op("isub", lanes.index(axis), lanes.constants.twice(bound), to=f"$omr{entry}")
         return MaskRef(entry)
     for axis, bound in condition.bounds:
-        signs.append(lanes.builder.op("isub", lanes.index(axis), lanes.constant(bound)))
+        signs.append(lanes.builder.op("isub", lanes.index(axis), lanes.constants.twice(bound)))
     inside = signs[0]
     for sign in signs[1:]:
         inside = lanes.builder.op("iand", inside, sign)

@@ -1,0 +1,5 @@
+"""Reductions along axes, with the result in all places that the reduced axes took."""
+
+from pfcomp.kernels.reduction.reduce import Reduction
+
+__all__ = ["Reduction"]
