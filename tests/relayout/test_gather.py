@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from unittest.mock import patch
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pfcomp.ir.model import DType, Location
+from pfcomp.layout import Layout
+from pfcomp.relayout.api import Form
 from pfcomp.relayout.gather import gather_plan
+from pfcomp.relayout.gather.plan import make_plan
+from pfcomp.relayout.gather.wanted import Origin, Wanted
 from tests.relayout.moves import Case, run_move
 
 LM0, LM1 = Location.LM0, Location.LM1
@@ -72,8 +80,105 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(source, layout[0], target, layout[1], index, dtype, places)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(cases())
 def test_random_moves(case: Case) -> None:
-    plan = gather_plan(*case.forms, case.index)
+    run_move(gather_plan(*case.forms, case.index), case)
+
+
+@settings(max_examples=12)
+@given(cases(), st.booleans())
+def test_small_buffers(case: Case, tagged: bool) -> None:
+    """The same with several windows and several chunks of the image, and with either form of table."""
+    limits = {
+        "passes.WINDOW": 16,
+        "passes.FEW_WINDOWS": 0 if tagged else 1 << 20,
+        "passes.MOST_TABLE": 0,
+        "image.MOST_L1BM": 256,
+        "image.MOST_L2BM": 2048,
+    }
+    with ExitStack() as stack:
+        for name, value in limits.items():
+            stack.enter_context(patch(f"pfcomp.relayout.gather.{name}", value))
+        source, target = case.forms
+        plan = make_plan(Wanted.of(target, case.index), Origin.of(source))
     run_move(plan, case)
+
+
+def _transposed(rows: int, columns: int) -> NDArray[np.int64]:
+    return np.arange(rows * columns).reshape(rows, columns).T.reshape(-1)
+
+
+LINE = "(8_L1B:1, 16_MAB:1, 5:1, 4_PE:1, 2_W:1)"
+STEPS = {
+    "copy": (Case((64, 8), "((64:1), (4_PE:1, 2_W:1))", (64, 8), "((64:1), (4_PE:1, 2_W:1))"), 8),
+    "addresses permuted": (
+        Case((64, 8), "((64:1), (4_PE:1, 2_W:1))", (64, 8), "((8:1, 8:8), (4_PE:1, 2_W:1))"),
+        16,
+    ),
+    "word and address exchanged": (
+        Case((32, 2), "((32:1), (2_W:1))", (32, 2), "((16:1, 2_W:1), (2:16))"),
+        16,
+    ),
+    "a digit of copies becomes spatial": (
+        Case((64, 8), "((64:1), (4_PE:1, 2_W:1))", (64, 8), "((16_MAB:1, 4:1), (4_PE:1, 2_W:1))"),
+        8,
+    ),
+    "transposed inside a MAB": (
+        Case((64, 8), "((64:1), (4_PE:1, 2_W:1))", (8, 64), "((8:1), (8:8, 4_PE:1, 2_W:1))", _transposed(64, 8)),
+        210,
+    ),
+    "MAB and address exchanged": (
+        Case((16, 64), "((16_MAB:1), (64:1))", (16, 64), "((16:1), (16_MAB:1, 4:16))"),
+        210,
+    ),
+    "MABs to all": (
+        Case((32, 64), "((8_MAB:1, 4:8), (8:1, 4_PE:1, 2_W:1))", (32, 64), "((32:8), (8:1, 4_PE:1, 2_W:1))"),
+        76,
+    ),
+    "L1Bs to all, PE by PE": (
+        Case(
+            (64, 128), "((8_L1B:1, 8:1), (16_MAB:1, 4_PE:1, 2_W:1))", (64, 128), "((64:1), (16_MAB:1, 4_PE:1, 2_W:1))"
+        ),
+        140,
+    ),
+    "L2Bs to all, PE by PE": (
+        Case(
+            (64, 128), "((8_L2B:1, 8:1), (16_MAB:1, 4_PE:1, 2_W:1))", (64, 128), "((64:1), (16_MAB:1, 4_PE:1, 2_W:1))"
+        ),
+        110,
+    ),
+    "all of 1000 in every PE": (
+        Case((1000,), "((8_L2B:1, 16_MAB:1, 4_PE:1, 2_W:1))", (1000,), "((500:1, 2_W:1))"),
+        140,
+    ),
+    "all of 1000 in every MAB": (
+        Case((1000,), "((8_L2B:1, 16_MAB:1, 4_PE:1, 2_W:1))", (1000,), "((125:1, 4_PE:1, 2_W:1))"),
+        30,
+    ),
+    "slice of 5000": (Case((5000,), f"({LINE})", (4099,), f"({LINE})", np.arange(37, 37 + 4099)), 320),
+}
+"""Moves and what they may cost; the numbers were measured and may only fall."""
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps(name: str) -> None:
+    case, most = STEPS[name]
+    assert run_move(gather_plan(*case.forms, case.index), case) <= most
+
+
+def test_plans_are_kept() -> None:
+    """The same question has the same answer, told apart by the contents of the index."""
+    case = STEPS["transposed inside a MAB"][0]
+    index = _transposed(64, 8)
+    assert gather_plan(*case.forms, case.index) is gather_plan(*case.forms, index)
+    index[:2] = -1
+    assert gather_plan(*case.forms, index) is not gather_plan(*case.forms, case.index)
+
+
+def test_large_values() -> None:
+    """A quarter of a million elements in any order: one table for all windows, no longer than the value."""
+    line = Layout.parse("((8_L2B:1, 8_L1B:1, 16_MAB:1, 32:1, 4_PE:1, 2_W:1))")
+    form = Form((1 << 18,), 32, line)
+    plan = gather_plan(form, form, np.random.default_rng(0).permutation(1 << 18))
+    assert [table.contents.shape for table in plan.tables] == [(8, 8, 16, 4, 64)]

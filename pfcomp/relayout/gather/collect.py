@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pfcomp.ir.model import Location, MNValue
-from pfcomp.isa.model import Address, MaskRef, Operand, Place
+from pfcomp.isa.model import Address, MaskRef, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
@@ -34,6 +34,8 @@ class Collector:
     target: MNValue
     table: MNValue | None
     constants: dict[int, Virtual] = field(default_factory=dict)
+    loaded: tuple[int, int] = (-1, -1)
+    mask: int = 0
 
     def collect(self, window: Location, address: int, gathers: Sequence[Gather]) -> None:
         """Emit the gathers from the window at long word `address`."""
@@ -48,35 +50,42 @@ class Collector:
     def _take(self, window: Location, address: int, gather: Gather, *, late: bool) -> tuple[Virtual, Operand]:
         base = WORDS * (self.target.address or 0)
         to = words(self.target.location, [base + word for word in gather.target], gather.width)
-        if gather.source:
-            source = words(window, [WORDS * address + word for word in gather.source], gather.width)
-        else:
-            mask = self._load(gather)
-            to = replace(to, mask=None if mask is None else MaskRef(mask))
-            source = Operand(Place.LM0, gather.width, Address(WORDS * address, indirect=True))
+        source = words(window, [WORDS * address + word for word in gather.source], gather.width)
+        if gather.table >= 0 and source.address is not None:
+            self._load(gather)
+            source = replace(source, address=replace(source.address, indirect=True))
+            to = replace(to, mask=MaskRef(self.mask)) if gather.masked else to
         return self.context.builder.op("lpassa", source, to=None if late else to), to
 
-    def _load(self, gather: Gather) -> int | None:
-        """Fill T for a gather, and the mask if it needs one."""
+    def _load(self, gather: Gather) -> None:
+        """Fill T for a gather, and the mask if it needs one, unless they are as they should be."""
+        if (gather.table, gather.tag) == self.loaded:
+            return
+        self.loaded = (gather.table, gather.tag)
+        op = self.context.builder.op
+        group, number = divmod(gather.table, FIELDS) if gather.tag < 0 else (gather.table, 0)
+        shift = (self._constant(FIELD_BITS * number),) if number else ()
+        index = op("llsr" if shift else "lpassa", self._vector(group), *shift, to="$t")
+        if not gather.masked:
+            return
+        self.mask = self.context.mask()
+        if gather.tag < 0:
+            op("land", index, self._constant(OTHER), to=f"$omr{self.mask}")
+        else:
+            differing = op("lxor", index, self._constant(gather.tag << FIELD_BITS))
+            op("llsr", differing, self._constant(FIELD_BITS), to=f"$omr{self.mask}")
+
+    def _vector(self, group: int) -> Operand:
+        """Four long words of the table."""
         if self.table is None:
             raise ValueError("a gather by table needs one")
-        group, number = divmod(gather.table, FIELDS)
-        source = operands.run(self.table.location, (self.table.address or 0) + CYCLES * group)
-        op = self.context.builder.op
-        index = (
-            op("llsr", source, self._constant(FIELD_BITS * number), to="$t")
-            if number
-            else op("lpassa", source, to="$t")
-        )
-        if not gather.masked:
-            return None
-        mask = self.context.mask()
-        op("land", index, self._constant(OTHER), to=f"$omr{mask}")
-        return mask
+        return operands.run(self.table.location, (self.table.address or 0) + CYCLES * group)
 
     def _constant(self, value: int) -> Virtual:
-        """A long word with a small number in its low word."""
+        """A long word with a number in its low word; a shift count may be in both, only its low bits matter."""
         if value not in self.constants:
             both = self.context.builder.op(f'imm i"{value}"')
-            self.constants[value] = both if value < OTHER else self.context.builder.op("llsr", both, self._constant(32))
+            self.constants[value] = (
+                both if 0 < value < 64 else self.context.builder.op("llsr", both, self._constant(32))
+            )
         return self.constants[value]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 from pfcomp.ir.model import MNValue
 from pfcomp.isa.model import MaskRef, Operand
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
 from pfcomp.relayout.gather.collect import words
+from pfcomp.relayout.gather.direct import DirectStep, direct_steps
 from pfcomp.relayout.gather.feeds import Session, Window
 from pfcomp.relayout.gather.image import L2BM_ROW, Image, Join
 from pfcomp.relayout.gather.passes import Grain, Straight
@@ -53,7 +53,7 @@ class ImageFeed:
 
     image: Image
     delivery: Delivery
-    takes_words: bool = False
+    inside: bool = False
 
     @property
     def grain(self) -> Grain:
@@ -62,7 +62,7 @@ class ImageFeed:
     def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
         image = self.image
         size = len(self.grain.places)
-        down = sum(len(blocks) for blocks in windows) + len(narrow_steps(direct))
+        down = sum(len(blocks) for blocks in windows) + len(direct_steps(direct, self.delivery.partners))
         up = -(-len(image.addresses) // CYCLES)
         if image.join is Join.LOCAL:
             return up + down + LATENCY
@@ -74,7 +74,7 @@ class ImageFeed:
         return max(up, joined) + max(down, len(reached)) + 2 * LATENCY + (moved if image.l2bs else 0)
 
     def open(self, context: KernelContext, source: MNValue, target: MNValue, direct: Sequence[Straight]) -> Session:
-        session = _Session(context, self, target, sorted(direct, key=lambda item: (item.source, item.target)))
+        session = _Session(context, self, target, list(direct))
         session.stream = Stream(context, self.image, source, session.loaded)
         return session
 
@@ -91,19 +91,20 @@ class _Session:
         """Send on what goes straight to the target."""
         delivery, image = self.feed.delivery, self.feed.image
         low, high = (WORDS * number * image.stride // delivery.unit for number in (chunk, chunk + 1))
-        for step in narrow_steps([item for item in self.direct if low <= item.source < high]):
-            size = delivery.unit * CYCLES
-            l1bm = self.stream.find(step[0].source // WORDS // CYCLES * size, size)
-            self.context.builder.op(delivery.mnemonic, operands.l1bm(l1bm), to=self._targets(step))
+        here = [item for item in self.direct if low <= item.source < high]
+        for step in direct_steps(here, delivery.partners):
+            size = delivery.unit * step.units
+            l1bm = self.stream.find(step.block * size, size)
+            self.context.builder.op(delivery.mnemonic, operands.l1bm(l1bm, double=step.wide), to=self._targets(step))
         self.direct = [item for item in self.direct if not low <= item.source < high]
 
-    def _targets(self, step: Sequence[Straight]) -> Operand:
-        """Where the four units of a step go; units that nobody wants are masked."""
+    def _targets(self, step: DirectStep) -> Operand:
+        """Where the units of each cycle go; cycles that nobody wants are masked."""
         base = WORDS * (self.target.address or 0)
-        at = {item.source // WORDS % CYCLES: base + item.target for item in step}
-        addresses = [at.get(cycle, base + step[0].target) for cycle in range(CYCLES)]
-        entry = NO_CYCLE + sum(8 >> cycle for cycle in at)
-        operand = words(self.target.location, addresses, WORDS)
+        some = next(target for target in step.targets if target is not None)
+        addresses = [base + (some if target is None else target) for target in step.targets]
+        entry = NO_CYCLE + sum(8 >> cycle for cycle, target in enumerate(step.targets) if target is not None)
+        operand = words(self.target.location, addresses, 2 * WORDS if step.wide else WORDS)
         return operand if entry == ALL_CYCLES else replace(operand, mask=MaskRef(entry))
 
     def window(self, blocks: Sequence[int], scratch: MNValue | None) -> Window:
@@ -125,16 +126,3 @@ class _Session:
         while self.direct:
             stride = WORDS * self.feed.image.stride // self.feed.delivery.unit
             self.stream.load(self.direct[0].source // stride)
-
-
-def narrow_steps(direct: Sequence[Straight]) -> list[list[Straight]]:
-    """Steps of the form with one long word: each has items of one block of four units, no unit twice."""
-    steps: list[list[Straight]] = []
-    for _, group in groupby(direct, key=lambda item: item.source // WORDS // CYCLES):
-        rest = list(group)
-        while rest:
-            step = {item.source: item for item in reversed(rest)}
-            steps.append([step[source] for source in sorted(step)])
-            taken = set(map(id, step.values()))
-            rest = [item for item in rest if id(item) not in taken]
-    return steps

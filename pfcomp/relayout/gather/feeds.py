@@ -32,13 +32,13 @@ class Session(Protocol):
 
 
 class Feed(Protocol):
-    """One way; `takes_words` tells whether single words can go straight to the target."""
+    """One way; `inside` tells that nothing leaves its PE: then words and pairs of long words can be copied, too."""
 
     @property
     def grain(self) -> Grain: ...
 
     @property
-    def takes_words(self) -> bool: ...
+    def inside(self) -> bool: ...
 
     def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
         """Estimate."""
@@ -52,7 +52,7 @@ class LocalFeed:
     """Nothing crosses PEs: units are source addresses."""
 
     grain: Grain = CONTIGUOUS
-    takes_words: bool = True
+    inside: bool = True
 
     def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
         return -(-len(direct) // 4) + sum(len(blocks) for blocks in windows) + 3
@@ -91,7 +91,7 @@ class TurnFeed:
 
     span: int
     grain: Grain = FOUR
-    takes_words: bool = False
+    inside: bool = False
 
     def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
         turns = [4 * block // self.span for blocks in windows for block in blocks]

@@ -11,14 +11,16 @@ from pfcomp.ir.model import Location, MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
 from pfcomp.relayout.gather.collect import Collector
 from pfcomp.relayout.gather.deliveries import TO_ALL, TO_MABS, TO_OWN, ImageFeed
+from pfcomp.relayout.gather.direct import widened
 from pfcomp.relayout.gather.feeds import Feed, LocalFeed, TurnFeed
 from pfcomp.relayout.gather.image import choose_image
 from pfcomp.relayout.gather.items import Items, long_words
 from pfcomp.relayout.gather.passes import Pass, Straight, plan_passes
-from pfcomp.relayout.gather.tables import pack_table
+from pfcomp.relayout.gather.tables import table_of
 from pfcomp.relayout.gather.wanted import Ints, Origin, Wanted, crossings, source_words
 
-TABLE_STEPS, MASK_STEPS = 3, 1
+LOAD_STEPS = 2
+"""Steps that a new vector of T takes before the gather that uses it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,13 +65,15 @@ def make_plan(wanted: Wanted, origin: Origin) -> GatherPlan:
     feed, unit = _feed(wanted, origin, crossed)
     whole, single = long_words(source_words(wanted, origin, unit))
     straight, whole = _divide(whole)
-    alone, single = _divide(single) if feed.takes_words else ([], single)
-    direct = (*straight, *alone)
-    passes, vectors = plan_passes((whole, single), feed.grain)
-    tables = (pack_table(wanted, vectors),) if vectors else ()
-    collecting = sum(TABLE_STEPS + MASK_STEPS * g.masked if g.table >= 0 else 1 for one in passes for g in one.gathers)
-    steps = feed.steps(direct, [one.blocks for one in passes]) + collecting
-    return GatherPlan(feed, direct, passes, tables, steps)
+    alone, single = _divide(single) if feed.inside else ([], single)
+    direct = tuple(sorted((*straight, *alone), key=lambda item: (-item.width, item.source, item.target)))
+    if feed.inside:
+        direct = tuple(widened(direct))
+    found = plan_passes((whole, single), feed.grain)
+    tables = () if found.table is None else (table_of(wanted, found.table),)
+    collecting = sum(len(one.gathers) for one in found.passes) + LOAD_STEPS * found.loads
+    steps = feed.steps(direct, [one.blocks for one in found.passes]) + collecting
+    return GatherPlan(feed, direct, found.passes, tables, steps)
 
 
 def _divide(items: Items) -> tuple[list[Straight], Items]:

@@ -16,22 +16,21 @@ OTHER = 1 << (FIELD_BITS - 1)
 """Set in an index whose place must not be written; indices of windows are below it."""
 
 
-def pack_table(wanted: Wanted, vectors: Sequence[Ints]) -> Table:
+def pack_vectors(vectors: Sequence[Ints]) -> NDArray[np.uint64]:
     """Vectors of T, each (cells, 4 cycles): vector v is field v mod 5 of the long words 4·(v // 5) + cycle."""
-    cells = tuple(len(cell) for cell in wanted.cells)
-    groups = -(-len(vectors) // FIELDS)
-    packed = np.zeros((int(np.prod(cells)), CYCLES * groups), np.uint64)
+    packed = np.zeros((len(vectors[0]), CYCLES * -(-len(vectors) // FIELDS)), np.uint64)
     for number, vector in enumerate(vectors):
         group, field = divmod(number, FIELDS)
         shifted = vector.astype(np.uint64) << np.uint64(FIELD_BITS * field)
         packed[:, CYCLES * group : CYCLES * (group + 1)] |= shifted
-    return Table(_spread(wanted, packed.reshape(*cells, -1)))
+    return packed
 
 
-def _spread(wanted: Wanted, contents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Contents for all coordinates of the levels that have more than one cell."""
+def table_of(wanted: Wanted, contents: NDArray[np.uint64]) -> Table:
+    """Contents by cell and address as a table for all coordinates of the levels that have more than one cell."""
+    spread = contents.reshape(*(len(cell) for cell in wanted.cells), -1)
     for axis, (cell, used, level) in enumerate(zip(wanted.cells, wanted.used, LEVELS, strict=True)):
         if len(cell) > 1:
             at = np.searchsorted(cell, np.arange(level.extent) & used)
-            contents = np.take(contents, at, axis=axis)
-    return contents
+            spread = np.take(spread, at, axis=axis)
+    return Table(spread)
