@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from pfcomp.ir.model import DType, Location
 from pfcomp.kernels.api import Binding, Job, Placed, Spec
 from pfcomp.kernels.contraction import Contraction
-from pfcomp.kernels.contraction.emit import variant_of
-from pfcomp.kernels.contraction.kernel import problems_of
-from pfcomp.kernels.contraction.mapping import layouts_of
+from pfcomp.kernels.contraction.kernel import binding_of
+from pfcomp.kernels.contraction.problem import problems_of
 from pfcomp.kernels.contraction.search import Way, ways
-from pfcomp.layout import verify
+from pfcomp.layout import Layout, same, verify
 from tests.kernels.harness import HOST, Ran, held, run_kernel
 
 Shape = tuple[int, ...]
@@ -125,12 +124,7 @@ KINDS = {
 def way_of(job: Job, kind: str, row_axis: int) -> Way:
     """The cheapest way of a kind."""
     found = [way for problem in problems_of(job) if problem.row_axis == row_axis for way in ways(problem)]
-    return min((way for way in found if KINDS[kind](way.split)), key=lambda way: way.estimate.total)
-
-
-def binding_of(way: Way) -> Binding:
-    inputs, result = layouts_of(way.problem, way.split)
-    return Binding(inputs, (result,), way.estimate.steps, variant_of(way.problem.mode, way.problem.row_axis))
+    return min((way for way in found if KINDS[kind](way.plan.split)), key=lambda way: way.estimate.total)
 
 
 @pytest.mark.parametrize("float_dtype", ["float", "mixed"])
@@ -199,3 +193,54 @@ def test_refused(a: Shape, b: Shape, dtypes: tuple[DType, DType], reason: str) -
     specs = (Spec(a, dtypes[0]), Spec(b, dtypes[1]))
     result = Spec((*a[:-1], b[-1]), dtypes[0])
     assert reason in KERNEL.refuse(Job("MatMul", specs, (result,)))
+
+
+OFFERS = [
+    (0, "((16:1), (8_MAB:2, 2_MAB:1, 3:16, 4_PE:1, 2_W:1))", (16, 320), (320, 24)),
+    (0, "((4_L2B:2, 5:3), (3:1, 2_W:1, 4_PE:1))", (19, 23), (23, 40)),
+    (1, "((8_L1B:1, 4_PE:1, 2:1, 2_W:1), (2_L2B:4, 16_MAB:1, 8:2))", (6, 100), (100, 250)),
+    (1, "((2:7), (4_PE:1, 2_W:1), (7:1))", (2, 9, 8), (2, 8, 7)),
+]
+
+
+@pytest.mark.parametrize("float_dtype", ["float", "mixed"])
+@pytest.mark.parametrize(("operand", "text", "a", "b"), OFFERS)
+def test_takes_an_operand_as_it_is(operand: int, text: str, a: Shape, b: Shape, float_dtype: str) -> None:
+    job = job_of(a, b, float_dtype)
+    layout = Layout.parse(text)
+    offered: list[list[Layout]] = [[], []]
+    offered[operand].append(layout)
+    binding = next(iter(KERNEL.bindings(job, offered)))
+    assert same(binding.inputs[operand], layout)
+    check(job, binding)
+
+
+def test_takes_both_operands_as_they_are() -> None:
+    job = job_of((32, 16), (16, 24))
+    offered = (
+        [Layout.parse("((8_L1B:1, 4:2), (2:1, 4_PE:1, 2_W:1))")],
+        [Layout.parse("((2:24, 4_PE:1, 2_W:1), (24:1))")],
+    )
+    kept = [
+        binding
+        for binding in KERNEL.bindings(job, offered)
+        if all(same(layout, offer[0]) for layout, offer in zip(binding.inputs, offered, strict=True))
+    ]
+    assert kept
+    check(job, kept[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((4_PE:1, 4:1), (16:4, 2_W:1))",  # rows in the PEs
+        "((16:1), (2_L2B:1, 16:16, 4_PE:1))",  # words hold copies
+        "((16:1), (7_MAB:1, 5:16, 4_PE:1, 2_W:1))",  # no power of two
+        "((16:1), (2_L2B:1, 16:16, 4_PE:1, 2_W:1))",  # the reduced axis over L2Bs
+        "((4_MAB:1, 4:1), (4_MAB:4, 8:4, 4_PE:1, 2_W:1))",  # the reduced axis over some MABs
+    ],
+)
+def test_useless_offers(text: str) -> None:
+    job = job_of((16, 256), (256, 24))
+    layout = Layout.parse(text)
+    assert not any(same(binding.inputs[0], layout) for binding in KERNEL.bindings(job, [[layout], []]))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from pfcomp.kernels.contraction.accumulate import block_shape
-from pfcomp.kernels.contraction.mapping import Problem, Sizes, Split
+from pfcomp.kernels.contraction.mapping import Sizes
+from pfcomp.kernels.contraction.problem import Problem, Split
 from pfcomp.kernels.contraction.scatter import L1BS, MABS
 from pfcomp.layout.model import Level
 

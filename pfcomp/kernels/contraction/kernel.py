@@ -8,9 +8,9 @@ from math import prod
 from pfcomp.ir.model import DType
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.contraction.emit import emit_contraction, variant_of
-from pfcomp.kernels.contraction.mapping import Problem, layouts_of
-from pfcomp.kernels.contraction.modes import modes_of
-from pfcomp.kernels.contraction.search import Way, best
+from pfcomp.kernels.contraction.mapping import layouts_of
+from pfcomp.kernels.contraction.problem import problems_of
+from pfcomp.kernels.contraction.search import Way, best, best_matching
 from pfcomp.layout import Layout
 
 DTYPES = (DType.FLOAT, DType.DOUBLE)
@@ -34,25 +34,15 @@ class Contraction:
 
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """Ways to run the job, good ones first."""
-        return [_binding(way) for way in best(problems_of(job))]
+        problems = problems_of(job)
+        return [binding_of(way) for way in (*best_matching(problems, offered), *best(problems))]
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
         """Emit the micro-operations."""
         emit_contraction(context, binding.variant, placed)
 
 
-def problems_of(job: Job) -> tuple[Problem, ...]:
-    """The job by role, for each mode and choice of the stationary operand."""
-    first, second = (spec.shape for spec in job.inputs)
-    m, n, k = first[-2], second[-1], first[-1]
-    batch = job.outputs[0].shape[:-2]
-    return tuple(
-        Problem(mode, 0, batch, first[:-2], second[:-2], m, n, k) if row_axis == 0
-        else Problem(mode, 1, batch, second[:-2], first[:-2], n, m, k)
-        for mode in modes_of(job) for row_axis in (0, 1)
-    )  # fmt: skip
-
-
-def _binding(way: Way) -> Binding:
-    inputs, result = layouts_of(way.problem, way.split)
+def binding_of(way: Way) -> Binding:
+    """The layouts, steps and variant of a way."""
+    inputs, result = layouts_of(way.problem, way.plan)
     return Binding(inputs, (result,), way.estimate.steps, variant_of(way.problem.mode, way.problem.row_axis))

@@ -1,7 +1,8 @@
 """From a way to spread the work to layouts of the operands and the result.
 
-Every axis index is cut into digits, slowest first: L2B, L1B, MAB, addresses, and within a chunk (tile) PEs and words.
-A result that comes back scattered over MABs or L1Bs has digits there that the operands have in addresses.
+Every axis index is cut into digits. An operand lays its own addresses out in the order own axis, chunks of the reduced
+axis, batch (fastest first); the result in the order columns, tiles, batch. A result that comes back scattered over
+MABs or L1Bs has digits there that the operands have in addresses.
 """
 
 from __future__ import annotations
@@ -11,63 +12,32 @@ from dataclasses import dataclass
 from math import prod
 
 from pfcomp.kernels.contraction.modes import Mode
+from pfcomp.kernels.contraction.problem import Problem, Split
 from pfcomp.layout import with_broadcast
 from pfcomp.layout.model import Layout, Level, Subaxis
 
 Axis = tuple[Subaxis, ...]
-
-ROWS, COLUMNS, DEPTH = "rows", "columns", "depth"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A matrix product by role.
-
-    `batch` has the result's batch axes, `stationary` and `streamed` those of the operands; rows and columns are the
-    operands' own axes and depth the reduced one. `row_axis` is 0 if the first operand is the stationary one.
-    """
-
-    mode: Mode
-    row_axis: int
-    batch: tuple[int, ...]
-    stationary: tuple[int, ...]
-    streamed: tuple[int, ...]
-    rows: int
-    columns: int
-    depth: int
-
-    def dims(self, own: tuple[int, ...]) -> tuple[int, ...]:
-        """An operand's batch axes, with ones in front of them."""
-        return (1,) * (len(self.batch) - len(own)) + own
+Marked = tuple[Subaxis | None, ...]
+"""Digits of an axis, slowest first; None is the pair of neighbouring long words. Strides of addresses do not count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """How many ways every level is split among the axes: batch, rows, columns, depth; powers of two.
+class Digits:
+    """How the axes are cut, without the digits inside a tile: strides of addresses are given when layouts are made."""
 
-    What remains of a level holds copies. `scatter` names the levels over which sums come back scattered.
-    """
+    batch: tuple[Axis, ...]
+    rows: Axis
+    columns: Axis
+    depth: Marked
 
-    l2b: tuple[int, int, int, int] = (1, 1, 1, 1)
-    l1b: tuple[int, int, int, int] = (1, 1, 1, 1)
-    mab: tuple[int, int, int, int] = (1, 1, 1, 1)
-    scatter: tuple[Level, ...] = ()
 
-    @property
-    def levels(self) -> tuple[tuple[Level, tuple[int, int, int, int]], ...]:
-        return (Level.L2B, self.l2b), (Level.L1B, self.l1b), (Level.MAB, self.mab)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A way to do a product; `given` has layouts that the operands (stationary, streamed) must keep."""
 
-    def ways(self, axis: int) -> int:
-        """How many ways an axis is split: 0 batch, 1 rows, 2 columns, 3 depth."""
-        return self.l2b[axis] * self.l1b[axis] * self.mab[axis]
-
-    def digits(self, axis: int) -> Axis:
-        """The digits of an axis on the levels, slowest first; depth takes the lowest coordinates, then columns."""
-        return tuple(
-            Subaxis(factors[axis], level, prod(factors[axis + 1 :]))
-            for level, factors in self.levels
-            if factors[axis] > 1
-        )
+    split: Split
+    digits: Digits
+    given: tuple[Layout | None, Layout | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +52,66 @@ class Sizes:
     spread_columns: Axis
     spread_tiles: Axis
 
-    @property
-    def tile_addresses(self) -> int:
-        """Tiles that have addresses of their own in the result."""
-        return self.tiles // prod(sub.size for sub in self.spread_tiles)
 
-    @property
-    def column_addresses(self) -> int:
-        """Columns that have addresses of their own in the result."""
-        return self.columns // prod(sub.size for sub in self.spread_columns)
-
-
-def sizes_of(problem: Problem, split: Split) -> Sizes:
-    """The work of one MAB under a split, padded to whole tiles, chunks and digits."""
+def plan_of(problem: Problem, split: Split) -> Plan:
+    """The plan in which every axis has its digits in the order L2B, L1B, MAB, addresses, tile; all of them even."""
     mode = problem.mode
-    columns = _ceil(problem.columns, split.ways(2))
-    tiles = _ceil(problem.rows, split.ways(1) * mode.rows)
-    pair, spread = _spread(mode, split.scatter)
-    spread_columns, spread_tiles = _deal(spread, columns)
-    columns = _round(columns, prod(sub.size for sub in spread_columns))
-    tiles = _round(tiles, prod(sub.size for sub in spread_tiles))
+    rows, columns = problem.rows, _ceil(problem.columns, split.ways(2))
+    spread = [prod(sub.size for sub in axis) for axis in _spread_of(mode, split, columns)]
+    if split.ways(2) > 1:
+        columns = _round(columns, spread[0])
+    if split.ways(1) > 1:
+        rows = _round(_ceil(rows, split.ways(1)), spread[1] * mode.rows)
     chunks = _ceil(problem.depth, split.ways(3) * mode.depth)
+    longest = problem.longest_batch
+    batch = tuple(
+        (*split.digits(0), Subaxis(_ceil(size, split.ways(0)))) if number == longest else (Subaxis(size),)
+        for number, size in enumerate(problem.batch)
+    )
+    depth = (*split.digits(3), Subaxis(chunks), *mode.depth_digits)
+    digits = Digits(batch, (*split.digits(1), Subaxis(rows)), (*split.digits(2), Subaxis(columns)), depth)
+    return Plan(split, digits)
+
+
+def sizes_of(problem: Problem, plan: Plan) -> Sizes:
+    """The work of one MAB, padded to whole tiles, chunks and digits."""
+    columns = addresses(plan.digits.columns)
+    tiles = _ceil(addresses(plan.digits.rows), problem.mode.rows)
+    spread_columns, spread_tiles = _spread_of(problem.mode, plan.split, columns)
     return Sizes(
-        _batch_sizes(problem, split), tiles, columns, chunks, pair, spread_columns, spread_tiles
-    )  # fmt: skip
+        tuple(map(addresses, plan.digits.batch)),
+        _round(tiles, prod(sub.size for sub in spread_tiles)),
+        _round(columns, prod(sub.size for sub in spread_columns)),
+        addresses(plan.digits.depth),
+        _pair(problem.mode, plan.split),
+        spread_columns,
+        spread_tiles,
+    )
 
 
-def _spread(mode: Mode, scatter: tuple[Level, ...]) -> tuple[Subaxis | None, Axis]:
-    """The digit of the second long word of a wide result, and the digits to spread, fastest first (see `scatter`)."""
-    mabs, l1bs = Level.MAB in scatter, Level.L1B in scatter
-    low = Subaxis(2, Level.MAB if mabs else Level.ADDR)
-    eights = (Subaxis(8, Level.L1B),) if l1bs else ()
-    if not scatter:
-        return (Subaxis(2) if mode.wide else None), ()
+def addresses(axis: Marked) -> int:
+    """How many addresses the digits take, the pair not counted."""
+    return prod(sub.size for sub in axis if sub and sub.level is Level.ADDR)
+
+
+def _pair(mode: Mode, split: Split) -> Subaxis | None:
+    """The digit of the second long word of a wide result."""
+    return Subaxis(2, Level.MAB if Level.MAB in split.scatter else Level.ADDR) if mode.wide else None
+
+
+def _spread_of(mode: Mode, split: Split, columns: int) -> tuple[Axis, Axis]:
+    """The digits to spread (see `scatter` for their order), dealt to columns and tiles."""
+    if not split.scatter:
+        return (), ()
+    mabs = Level.MAB in split.scatter
+    low = () if mode.wide else (Subaxis(2, Level.MAB if mabs else Level.ADDR),)
+    eights = (Subaxis(8, Level.L1B),) if Level.L1B in split.scatter else ()
     high = (Subaxis(8, Level.MAB, 2),) if mabs else ()
-    return (low, (*eights, *high)) if mode.wide else (None, (low, *eights, *high))
+    return _deal((*low, *eights, *high), columns)
 
 
 def _deal(spread: Axis, columns: int) -> tuple[Axis, Axis]:
-    """Give spread digits to the columns as long as there are some, at least four in all; the rest to the tiles.
+    """Give spread digits (fastest first) to the columns while there are some, at least four in all; tiles get the rest.
 
     Both results are slowest first.
     """
@@ -128,7 +119,7 @@ def _deal(spread: Axis, columns: int) -> tuple[Axis, Axis]:
     left: list[Subaxis] = []
     wanted = max(4, 1 << (columns - 1).bit_length())
     for sub in spread:
-        share = min(sub.size, max(1, wanted // prod(s.size for s in taken))) if not left else 1
+        share = 1 if left else min(sub.size, max(1, wanted // prod(s.size for s in taken)))
         if share > 1:
             taken.append(Subaxis(share, sub.level, sub.stride))
         if share < sub.size:
@@ -136,74 +127,92 @@ def _deal(spread: Axis, columns: int) -> tuple[Axis, Axis]:
     return tuple(reversed(taken)), tuple(reversed(left))
 
 
-def _batch_sizes(problem: Problem, split: Split) -> tuple[int, ...]:
-    """Local sizes of the batch axes: the digits of the levels go to the first axis that is long enough."""
-    ways = split.ways(0)
-    axis = batch_axis(problem.batch)
-    return tuple(_ceil(size, ways) if number == axis else size for number, size in enumerate(problem.batch))
-
-
-def batch_axis(batch: Sequence[int]) -> int:
-    """The batch axis that is spread over the levels: the longest."""
-    return max(range(len(batch)), key=lambda n: (batch[n], -n)) if batch else -1
-
-
-def layouts_of(problem: Problem, split: Split) -> tuple[tuple[Layout, Layout], Layout]:
+def layouts_of(problem: Problem, plan: Plan) -> tuple[tuple[Layout, Layout], Layout]:
     """The layouts of both operands, in the order of the node, and of the result."""
-    sizes = sizes_of(problem, split)
-    mode = problem.mode
-    depth = mode.depth_digits
-    low = 2 if mode.paired else 1
-    rows = sizes.tiles * mode.rows if split.ways(1) > 1 else problem.rows
-    columns = sizes.columns if split.ways(2) > 1 else problem.columns
-    stationary = _operand(problem, split, sizes, problem.stationary, (split.digits(1), rows), low, depth)
-    streamed = _operand(problem, split, sizes, problem.streamed, (split.digits(2), columns), low, depth)
-    if problem.row_axis == 0:
-        operands = stationary, Layout((*streamed.axes[:-2], streamed.axes[-1], streamed.axes[-2]))
-    else:
-        operands = streamed, Layout((*stationary.axes[:-2], stationary.axes[-1], stationary.axes[-2]))
-    result = _result(problem, split, sizes)
+    digits = plan.digits
+    stationary = plan.given[0] or _operand(problem, digits, problem.stationary, digits.rows, problem.row_axis)
+    streamed = plan.given[1] or _operand(problem, digits, problem.streamed, digits.columns, 1 - problem.row_axis)
+    operands = (stationary, streamed) if problem.row_axis == 0 else (streamed, stationary)
+    result = _result(problem, digits, sizes_of(problem, plan))
     return (with_broadcast(operands[0]), with_broadcast(operands[1])), with_broadcast(result)
 
 
-def _operand(
-    problem: Problem, split: Split, sizes: Sizes, batch: tuple[int, ...], own: tuple[Axis, int], low: int, depth: Axis
-) -> Layout:
-    """An operand with axes (batch, own axis, depth): own indices at neighbouring addresses, then chunks, then batch."""
-    spatial, count = own
-    outer = split.digits(3)
-    inner = (Subaxis(sizes.chunks, stride=low * count),)
-    axes = _batch_axes(problem, split, sizes, batch, low * count * sizes.chunks)
-    return Layout((*axes, (*spatial, Subaxis(count, stride=low)), (*outer, *inner, *depth)))
+def _operand(problem: Problem, digits: Digits, batch: tuple[int, ...], own: Axis, position: int) -> Layout:
+    """The first (`position` 0) or second operand: own indices at neighbouring addresses, then chunks, then batch."""
+    low = 2 if None in digits.depth else 1
+    inner, stride = strided(own, low)
+    depth, stride = strided(digits.depth, stride)
+    axes = _batch_axes(problem, digits, batch, stride)
+    return Layout((*axes, inner, depth) if position == 0 else (*axes, depth, inner))
 
 
-def _batch_axes(problem: Problem, split: Split, sizes: Sizes, own: tuple[int, ...], stride: int) -> tuple[Axis, ...]:
+def strided(axis: Marked, stride: int) -> tuple[Axis, int]:
+    """The digits with addresses from `stride` on, fastest first, the pair at stride 1; and the stride behind them."""
+    done: list[Subaxis] = []
+    for sub in reversed(axis):
+        if sub is None:
+            done.append(Subaxis(2))
+        elif sub.level is Level.ADDR:
+            done.append(Subaxis(sub.size, stride=stride))
+            stride *= sub.size
+        else:
+            done.append(sub)
+    return tuple(reversed(done)), stride
+
+
+def _batch_axes(problem: Problem, digits: Digits, own: tuple[int, ...], stride: int) -> tuple[Axis, ...]:
     """The batch axes of an operand or result, the last one at the lowest stride."""
     first = len(problem.batch) - len(own)
     axes: list[Axis] = []
     for number in reversed(range(first, len(problem.batch))):
-        if own[number - first] == 1 < problem.batch[number]:
-            axes.append(())
-            continue
-        spatial = split.digits(0) if number == batch_axis(problem.batch) else ()
-        axes.append((*spatial, Subaxis(sizes.batch[number], stride=stride)))
-        stride *= sizes.batch[number]
+        axis: Axis = ()
+        if own[number - first] > 1 or problem.batch[number] == 1:
+            axis, stride = strided(digits.batch[number], stride)
+        axes.append(axis)
     return tuple(reversed(axes))
 
 
-def _result(problem: Problem, split: Split, sizes: Sizes) -> Layout:
+def _result(problem: Problem, digits: Digits, sizes: Sizes) -> Layout:
     """The result: columns at neighbouring addresses (behind the low spread digit and the pair), then tiles, batch."""
-    wide = sizes.pair is not None and sizes.pair.level is Level.ADDR
-    low_digit = any(sub.level is Level.ADDR for sub in sizes.spread_columns)
-    low = 2 if wide or low_digit else 1
+    low = 2 if any(s and s.level is Level.ADDR for s in (sizes.pair, *sizes.spread_columns)) else 1
+    column_digits = _divided(digits.columns, sizes.columns, prod(sub.size for sub in sizes.spread_columns))
+    tiles = prod(sub.size for sub in sizes.spread_tiles)
+    row_digits = _divided(digits.rows, sizes.tiles * problem.mode.rows, tiles * problem.mode.rows)
+    outer_columns, stride = strided(column_digits, low)
+    outer_rows, stride = strided(row_digits, stride)
+    batch = _batch_axes(problem, digits, problem.batch, stride)
     pair = (sizes.pair,) if sizes.pair else ()
     tile = tuple(sub for digit in problem.mode.row_digits for sub in ((digit,) if digit else pair))
-    columns = (*split.digits(2), Subaxis(sizes.column_addresses, stride=low), *sizes.spread_columns)
-    stride = low * sizes.column_addresses
-    rows = (*split.digits(1), Subaxis(sizes.tile_addresses, stride=stride), *sizes.spread_tiles, *tile)
-    batch = _batch_axes(problem, split, sizes, problem.batch, stride * sizes.tile_addresses)
-    own = (rows, columns) if problem.row_axis == 0 else (columns, rows)
-    return Layout((*batch, *own))
+    rows, columns = (*outer_rows, *sizes.spread_tiles, *tile), (*outer_columns, *sizes.spread_columns)
+    return Layout((*batch, rows, columns) if problem.row_axis == 0 else (*batch, columns, rows))
+
+
+def _divided(axis: Axis, count: int, parts: int) -> Axis:
+    """The digits without the fastest `parts` indices, which are addresses; `count` addresses where all digits are."""
+    if all(sub.level is Level.ADDR for sub in axis):
+        return (Subaxis(count // parts),)
+    last = axis[-1]
+    return (*axis[:-1], Subaxis(last.size // parts)) if parts > 1 else axis
+
+
+def divisible(axis: Axis, parts: int) -> bool:
+    """Whether `_divided` can take `parts` indices off the digits."""
+    if parts == 1 or all(sub.level is Level.ADDR for sub in axis):
+        return True
+    return axis[-1].level is Level.ADDR and axis[-1].size % parts == 0
+
+
+def usable(problem: Problem, plan: Plan) -> bool:
+    """Whether the digits leave room for tiles and for what is scattered."""
+    sizes = sizes_of(problem, plan)
+    rows = problem.mode.rows * prod(sub.size for sub in sizes.spread_tiles)
+    columns = prod(sub.size for sub in sizes.spread_columns)
+    return divisible(plan.digits.rows, rows) and divisible(plan.digits.columns, columns)
+
+
+def used(digits: Sequence[Subaxis | None], level: Level) -> int:
+    """The coordinate bits of a level that power-of-two digits take."""
+    return sum((sub.size - 1) * sub.stride for sub in digits if sub and sub.level is level and sub.size > 1)
 
 
 def _ceil(count: int, parts: int) -> int:

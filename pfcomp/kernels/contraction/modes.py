@@ -42,11 +42,11 @@ class Mode:
         return (PES, None, WORDS) if self.wide else (PES, WORDS)
 
     @property
-    def depth_digits(self) -> tuple[Subaxis, ...]:
-        """The reduced indices of a chunk in both operands, slowest first."""
+    def depth_digits(self) -> tuple[Subaxis | None, ...]:
+        """The reduced indices of a chunk in both operands, slowest first; None is a pair of long words."""
         if self.bits == 64:
             return (PES,)
-        return (PES, Subaxis(2), WORDS) if self.paired else (PES, WORDS)
+        return (PES, None, WORDS) if self.paired else (PES, WORDS)
 
     @property
     def wide(self) -> bool:

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
 
 from pfcomp.kernels.contraction.cost import Estimate, estimate
-from pfcomp.kernels.contraction.mapping import Problem, Split, batch_axis, sizes_of
-from pfcomp.layout.model import Level
+from pfcomp.kernels.contraction.mapping import Plan, plan_of, sizes_of
+from pfcomp.kernels.contraction.match import matching, scatters
+from pfcomp.kernels.contraction.problem import Four, Problem, Split
+from pfcomp.layout.model import Layout
 
 LM_WORDS = 2048
 MOST = 12
-"""Ways that are proposed for a job."""
-WASTE = 2
-"""A factor may leave at most this many times the work of one way that is half as wide."""
-
-Four = tuple[int, int, int, int]
+"""Ways that are proposed for a job, besides those that take an operand as it is."""
+MOST_MATCHING = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A split with its estimate."""
+    """A plan with its estimate."""
 
     problem: Problem
-    split: Split
+    plan: Plan
     estimate: Estimate
 
 
 def ways(problem: Problem) -> Iterator[Way]:
-    """All ways that fit into local memory."""
+    """All even ways that fit into local memory."""
     limits = _limits(problem)
     for l2b in _factors(8, (*limits[:3], 1)):
         rest = _remaining(limits, l2b)
         for l1b in _factors(8, rest):
             inner = _remaining(rest, l1b)
             for mab in _mab_factors(inner):
-                for scatter in _scatters(l1b, mab):
-                    yield from _costed(problem, Split(l2b, l1b, mab, scatter))
+                for scatter in scatters(l1b, mab):
+                    yield from _costed(problem, plan_of(problem, Split(l2b, l1b, mab, scatter)))
 
 
-def _costed(problem: Problem, split: Split) -> Iterator[Way]:
-    found = estimate(problem, split, sizes_of(problem, split))
+def _costed(problem: Problem, plan: Plan) -> Iterator[Way]:
+    found = estimate(problem, plan.split, sizes_of(problem, plan))
     if max(found.words) <= LM_WORDS and sum(found.words) <= LM_WORDS * 3 // 2:
-        yield Way(problem, split, found)
+        yield Way(problem, plan, found)
 
 
 def _limits(problem: Problem) -> Four:
     """How many ways each axis may be split before places stay empty."""
-    longest = problem.batch[batch_axis(problem.batch)] if problem.batch else 1
+    longest = problem.batch[problem.longest_batch] if problem.batch else 1
     tiles, chunks = -(-problem.rows // problem.mode.rows), -(-problem.depth // problem.mode.depth)
     batch, rows, columns, depth = (1 << (n - 1).bit_length() for n in (longest, tiles, problem.columns, chunks))
     return batch, rows, columns, depth
@@ -77,17 +76,9 @@ def _mab_factors(limits: Four) -> Iterator[Four]:
         yield 1, 1, 1, 16
 
 
-def _scatters(l1b: Four, mab: Four) -> Iterator[tuple[Level, ...]]:
-    yield ()
-    if mab[3] == 1:
-        return
-    yield (Level.MAB,)
-    if l1b[3] == 8:
-        yield (Level.L1B,)
-        yield (Level.L1B, Level.MAB)
+Order = Callable[[Way], int]
 
-
-_ORDERS: tuple[Callable[[Way], int], ...] = (
+_ORDERS: tuple[Order, ...] = (
     lambda way: way.estimate.total,
     lambda way: way.estimate.steps,
     lambda way: way.estimate.steps + way.estimate.loads[0],
@@ -100,21 +91,35 @@ _ORDERS: tuple[Callable[[Way], int], ...] = (
 def best(problems: tuple[Problem, ...]) -> tuple[Way, ...]:
     """The best ways by different measures, no two alike in how L2B and L1B are split and where sums go."""
     found = [way for problem in problems for way in ways(problem)]
-    chosen: list[Way] = []
-    rankings = [iter(sorted(found, key=lambda way: (order(way), way.estimate.total))) for order in _ORDERS]
-    kinds: dict[tuple[object, ...], None] = {}
-    while len(chosen) < MOST and rankings:
-        rankings = [ranking for ranking in rankings if _next_kind(ranking, kinds, chosen)]
-    return tuple(sorted(chosen, key=lambda way: way.estimate.total))
+    return _varied(found, _ORDERS, _kind, MOST)
 
 
-def _next_kind(ranking: Iterator[Way], kinds: dict[tuple[object, ...], None], chosen: list[Way]) -> bool:
-    """Take the next way of a kind that was not chosen yet; False if there is none."""
-    for way in ranking:
-        split = way.split
-        kind = (way.problem.row_axis, way.problem.mode.name, split.l2b, split.l1b, split.mab[3], split.scatter)
-        if kind not in kinds:
-            kinds[kind] = None
-            chosen.append(way)
-            return True
-    return False
+def best_matching(problems: Sequence[Problem], offered: Sequence[Sequence[Layout]]) -> tuple[Way, ...]:
+    """The best ways that take operands in offered layouts."""
+    found = [way for problem in problems for plan in matching(problem, offered) for way in _costed(problem, plan)]
+    orders: tuple[Order, ...] = (_left_to_load,)
+    return _varied(found, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING)
+
+
+def _left_to_load(way: Way) -> int:
+    """Steps, with loading what is not there yet."""
+    given, loads = way.plan.given, way.estimate.loads
+    return way.estimate.steps + sum(load for load, layout in zip(loads, given, strict=True) if layout is None)
+
+
+def _kind(way: Way) -> tuple[object, ...]:
+    split = way.plan.split
+    return way.problem.row_axis, way.problem.mode.name, split.l2b, split.l1b, split.mab[3], split.scatter
+
+
+def _varied(
+    found: list[Way], orders: Sequence[Order], kind: Callable[[Way], tuple[object, ...]], most: int
+) -> tuple[Way, ...]:
+    """The first ways by each order in turn, one of a kind."""
+    rankings = [sorted(found, key=lambda way: (order(way), way.estimate.total)) for order in orders]
+    chosen: dict[tuple[object, ...], Way] = {}
+    for row in zip(*rankings, strict=True):
+        for way in row:
+            if len(chosen) < most:
+                chosen.setdefault(kind(way), way)
+    return tuple(sorted(chosen.values(), key=orders[0]))

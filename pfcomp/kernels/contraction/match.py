@@ -1,0 +1,183 @@
+"""Plans that take an operand in a layout in which it exists already.
+
+Digits of the given operand are kept as they are; the other operand gets the same digits of the reduced and the batch
+axes, and its own axis is spread over what the given operand holds copies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from pfcomp.kernels.contraction.mapping import Axis, Digits, Marked, Plan, usable, used
+from pfcomp.kernels.contraction.problem import Four, Problem, Split
+from pfcomp.layout.canonical import canonical
+from pfcomp.layout.model import Layout, Level, Subaxis
+
+GRID = (Level.L2B, Level.L1B, Level.MAB)
+INSIDE = (Level.PE, Level.W)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An operand's digits by role, and its layout."""
+
+    layout: Layout
+    batch: tuple[Axis, ...]
+    own: Axis
+    depth: Marked
+
+    def bits(self, level: Level) -> int:
+        """The coordinate bits of a level that the operand uses."""
+        return used([sub for axis in (*self.batch, self.own, self.depth) for sub in axis], level)
+
+
+def matching(problem: Problem, offered: Sequence[Sequence[Layout]]) -> Iterator[Plan]:
+    """Plans that keep offered layouts of one operand or of both."""
+    if not offered:
+        return
+    sides = [_readable(problem, offered[problem.row_axis ^ role], role) for role in (0, 1)]
+    for first, second in product(*sides):
+        if _compatible(first, second):
+            yield from _scattered(problem, _digits(problem, first, second), (first.layout, second.layout))
+    for given in sides[0]:
+        for own in _other(given, problem.columns, 1):
+            digits = Digits(_batch(problem, given), given.own, own, given.depth)
+            yield from _scattered(problem, digits, (given.layout, None))
+    for given in sides[1]:
+        for own in _other(given, problem.rows, problem.mode.rows):
+            digits = Digits(_batch(problem, given), own, given.own, given.depth)
+            yield from _scattered(problem, digits, (None, given.layout))
+
+
+def _readable(problem: Problem, layouts: Sequence[Layout], role: int) -> list[Given]:
+    """The layouts that the matrix units can take; `role` is 0 for the stationary operand."""
+    own_axis = -2 + (problem.row_axis ^ role)
+    shape = problem.stationary if role == 0 else problem.streamed
+    found = []
+    for layout in layouts:
+        axes = canonical(layout).axes
+        depth = _marked(problem, axes[-3 - own_axis])
+        batch = _front(axes[:-2], len(problem.batch), shape)
+        given = Given(layout, batch, axes[own_axis], depth) if depth else None
+        if given and _whole(problem, given):
+            found.append(given)
+    return found
+
+
+def _front(axes: tuple[Axis, ...], dims: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
+    return ((),) * (dims - len(shape)) + axes
+
+
+def _marked(problem: Problem, depth: Axis) -> Marked | None:
+    """The reduced axis with its pair marked; None if the mode wants a pair and there is none."""
+    if not problem.mode.paired:
+        return depth
+    marked: list[Subaxis | None] = []
+    for sub in depth:
+        if sub.level is Level.ADDR and sub.stride == 1 and sub.size % 2 == 0:
+            marked += [Subaxis(sub.size // 2, stride=2)] if sub.size > 2 else []
+            marked.append(None)
+        else:
+            marked.append(sub)
+    return tuple(marked) if None in marked else None
+
+
+def _whole(problem: Problem, given: Given) -> bool:
+    """Whether the reduced axis, and nothing else, fills PEs and words, and levels are split into powers of two."""
+    outer = [sub for axis in (*given.batch, given.own) for sub in axis]
+    inner = [sub for sub in given.depth if sub]
+    ways = {level: prod(sub.size for sub in inner if sub.level is level) for level in Level}
+    levels = [sub for sub in (*outer, *inner) if sub.level is not Level.ADDR]
+    strides = [sub.stride for sub in (*outer, *inner) if sub.level is Level.ADDR]
+    return (
+        not any(sub.level in INSIDE for sub in outer)
+        and ways[Level.PE] == 4
+        and ways[Level.W] == 64 // problem.mode.bits
+        and ways[Level.MAB] in (1, 16)
+        and ways[Level.L2B] == ways[Level.TIME] == 1
+        and all(_power(sub.size) and _power(sub.stride) for sub in levels)
+        and not any(sub.level is Level.TIME for sub in outer)
+        and (not problem.mode.paired or all(stride % 2 == 0 for stride in strides))
+    )
+
+
+def _power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
+def _compatible(first: Given, second: Given) -> bool:
+    """Whether two layouts have the same digits of common axes, and none of their own in one place."""
+    shared = [a and b for a, b in zip(first.batch, second.batch, strict=True)]
+    common = zip([*first.batch, first.depth], [*second.batch, second.depth], [*shared, True], strict=True)
+    if any(both and _places(a) != _places(b) for a, b, both in common):
+        return False
+    mine = [first.own, *[a for a, both in zip(first.batch, shared, strict=True) if not both]]
+    return not any(
+        used([sub for axis in mine for sub in axis], level) & second.bits(level) for level in GRID
+    ) and not any(used(second.own, level) & first.bits(level) for level in GRID)
+
+
+def _places(axis: Marked) -> list[tuple[int, Level, int] | None]:
+    """Digits without the strides of addresses."""
+    return [(s.size, s.level, 0 if s.level is Level.ADDR else s.stride) if s else None for s in axis]
+
+
+def _digits(problem: Problem, first: Given, second: Given) -> Digits:
+    batch = tuple(a or b for a, b in zip(_batch(problem, first), second.batch, strict=True))
+    return Digits(batch, first.own, second.own, first.depth)
+
+
+def _batch(problem: Problem, given: Given) -> tuple[Axis, ...]:
+    """The batch digits: those of the operand; in addresses where it has none."""
+    return tuple(axis or (Subaxis(size),) for axis, size in zip(given.batch, problem.batch, strict=True))
+
+
+def _other(given: Given, size: int, unit: int) -> Iterator[Axis]:
+    """Ways to spread an axis of `size` indices over the bits that the given operand does not use."""
+    free = [
+        [(level, 1 << n) for n in range(level.extent.bit_length() - 1) if not given.bits(level) >> n & 1]
+        for level in GRID
+    ]
+    limit = (-(-size // unit) - 1).bit_length()
+    most = min(limit, sum(map(len, free)))
+    for counts in product(*(range(len(bits) + 1) for bits in free)):
+        if sum(counts) == most:
+            chosen = [bit for bits, count in zip(free, counts, strict=True) for bit in bits[:count]]
+            spatial = tuple(Subaxis(2, level, stride) for level, stride in chosen)
+            left = -(-size // (unit * 2**most)) * unit if most else size
+            yield (*spatial, Subaxis(left))
+
+
+def _scattered(problem: Problem, digits: Digits, given: tuple[Layout | None, Layout | None]) -> Iterator[Plan]:
+    """The plan for every way to bring sums back."""
+    split = _split(digits)
+    for scatter in scatters(split.l1b, split.mab):
+        plan = Plan(Split(split.l2b, split.l1b, split.mab, scatter), digits, given)
+        if usable(problem, plan):
+            yield plan
+
+
+def _split(digits: Digits) -> Split:
+    """The factors of the digits."""
+    axes = ([sub for axis in digits.batch for sub in axis], digits.rows, digits.columns, digits.depth)
+    l2b, l1b, mab = (_ways(axes, level) for level in GRID)
+    return Split(l2b, l1b, mab)
+
+
+def _ways(axes: Iterable[Sequence[Subaxis | None]], level: Level) -> Four:
+    b, r, c, d = (prod(sub.size for sub in axis if sub and sub.level is level) for axis in axes)
+    return b, r, c, d
+
+
+def scatters(l1b: Four, mab: Four) -> Iterator[tuple[Level, ...]]:
+    """The levels over which sums may come back scattered."""
+    yield ()
+    if mab[3] == 1:
+        return
+    yield (Level.MAB,)
+    if l1b[3] == Level.L1B.extent:
+        yield (Level.L1B,)
+        yield (Level.L1B, Level.MAB)
