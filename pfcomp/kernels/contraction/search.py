@@ -97,7 +97,7 @@ def best(problems: tuple[Problem, ...]) -> tuple[Way, ...]:
 def best_matching(problems: Sequence[Problem], offered: Sequence[Sequence[Layout]]) -> tuple[Way, ...]:
     """The best ways that take operands in offered layouts."""
     found = [way for problem in problems for plan in matching(problem, offered) for way in _costed(problem, plan)]
-    orders: tuple[Order, ...] = (_left_to_load,)
+    orders: tuple[Order, ...] = (_left_to_load, lambda way: way.plan.given.count(None) * LM_WORDS + _left_to_load(way))
     return _varied(found, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING)
 
 
