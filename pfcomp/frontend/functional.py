@@ -78,7 +78,7 @@ class Interface:
     user's keys, then the new values of the states `rebound`.
     """
 
-    inputs: Mapping[str, Tensor]
+    inputs: Mapping[str, TensorSpec]
     outputs: tuple[str, ...]
     rebound: tuple[str, ...]
     states: Mapping[str, Tensor]
@@ -98,7 +98,7 @@ def read_graph(pure: GraphModule, name: str, interface: Interface, registered: S
     used = {ref.name for ref in roots} | {ref.name for node in nodes for ref in node.refs()}
     return CapturedGraph(
         name=name,
-        inputs=tuple((key, spec_of(fake)) for key, fake in interface.inputs.items()),
+        inputs=tuple(interface.inputs.items()),
         states=tuple((state, spec_of(states[state])) for state in order),
         nodes=nodes,
         outputs=tuple(zip(interface.outputs, values, strict=True)),

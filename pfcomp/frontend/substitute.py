@@ -7,7 +7,9 @@ real tensor is a constant. The mode also notes which line of the user's code eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+import weakref
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -34,7 +36,10 @@ def storage_of(tensor: Tensor) -> int:
 
 
 class Substitution(TorchDispatchMode):  # type: ignore[misc]
-    """See the module's text. `states` maps names to registered tensors, `name_of` finds the name of any other."""
+    """See the module's text. `states` maps names to registered tensors, `name_of` finds the name of any other.
+
+    `where` is the line of the function that is recorded.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         inputs: Mapping[str, Tensor],
         states: Mapping[str, Tensor],
         name_of: Callable[[Tensor], str | None],
+        where: str,
     ) -> None:
         super().__init__()
         self.fake_mode = fake_mode
@@ -57,6 +63,7 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         self._twins: dict[str, Tensor] = {}
         self._last_placeholder: torch.fx.Node | None = None
         self._forward_lines: dict[int, str] = {}
+        self._made = [(weakref.ref(tensor), where) for tensor in inputs.values()]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -71,7 +78,21 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
         self._refuse_forbidden_writes(func, args, kwargs, source)
         result = func(*args, **kwargs)
         annotate(SOURCE, source)
+        self._note_made(result, source)
         return result
+
+    def _note_made(self, result: Any, source: str) -> None:
+        for tensor in result if isinstance(result, (list, tuple)) else (result,):
+            if isinstance(tensor, FakeTensor):
+                self._made.append((weakref.ref(tensor), source))
+
+    def kept(self) -> list[str]:
+        """Lines that made tensors which are still alive; to be asked when all that the trace itself holds is gone."""
+        own = {id(twin) for twin in self._twins.values()}
+        if not _alive(self._made, own):
+            return []
+        gc.collect()  # the graph of a backward pass may be a cycle
+        return _alive(self._made, own)
 
     def _source(self) -> str:
         """Line of the running operation; inside a backward pass the line of the forward operation it belongs to."""
@@ -195,6 +216,11 @@ class Substitution(TorchDispatchMode):  # type: ignore[misc]
             raise SourceError(
                 "PF0310", f"input '{name}' is changed in place", where=source, hint="work on a clone of it"
             )
+
+
+def _alive(made: Sequence[tuple[weakref.ref[Tensor], str]], own: Container[int]) -> list[str]:
+    found = ((reference(), source) for reference, source in made)
+    return [source for tensor, source in found if tensor is not None and id(tensor) not in own]
 
 
 def annotate(key: str, value: str) -> None:

@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from pfcomp.errors import PfcompError, SourceError
 from pfcomp.frontend.functional import Interface, functionalise, read_graph
 from pfcomp.frontend.functions import FunctionReplacement
-from pfcomp.frontend.graph import CapturedGraph
+from pfcomp.frontend.graph import CapturedGraph, spec_of
 from pfcomp.frontend.guard import CaptureWarning, Guard
 from pfcomp.frontend.names import get_tensor_name, named_tensors
 from pfcomp.frontend.signature import check_names, check_result, check_sample
@@ -74,13 +74,14 @@ def _record(
     """Run the user's function once under the tracer."""
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = _fake_inputs(fake_mode, sample)
-    recorder = Substitution(fake_mode, fakes, states, name_of)
+    specs = {name: spec_of(fake) for name, fake in fakes.items()}
+    recorder = Substitution(fake_mode, fakes, states, name_of, function_source(function))
     keys: list[str] = []
     rebound: list[str] = []
 
     def flat(*values: Tensor) -> list[Tensor]:
         with Guard() as guard, recorder, FunctionReplacement():
-            result = function(dict(zip(fakes, values, strict=True)))
+            result = function(dict(zip(specs, values, strict=True)))
             check_result(result, function_source(function))
             recorder.random.advance()
             replaced = _replacements(guard, recorder)
@@ -90,8 +91,19 @@ def _record(
 
     with _tracing_environment(), _kept_gradients(recorder, [*states.values(), *named_tensors()]), fake_mode:
         raw = _traced(flat, list(fakes.values()))
-    check_names(fakes, keys, recorder.originals)
-    return _Recording(raw, recorder, Interface(fakes, tuple(keys), tuple(rebound), recorder.originals))
+    fakes.clear()
+    _refuse_escapes(recorder)
+    check_names(specs, keys, recorder.originals)
+    return _Recording(raw, recorder, Interface(specs, tuple(keys), tuple(rebound), recorder.originals))
+
+
+def _refuse_escapes(recorder: Substitution) -> None:
+    """SourceError PF0320 if the user's objects hold a tensor of the trace: it has no value outside."""
+    lines = recorder.kept()
+    if lines:
+        what = "a tensor of this function is kept outside it, where a compiled function cannot put it"
+        hint = "return it, or copy it into a registered or named tensor"
+        raise SourceError("PF0320", what, where=lines[0], hint=hint)
 
 
 def _replacements(guard: Guard, recorder: Substitution) -> dict[str, Tensor]:

@@ -69,6 +69,19 @@ def joined_targets(i):
     return {"o": torch.nn.functional.ctc_loss(i["x"], torch.tensor([1, 2, 1]), torch.tensor([4, 4]), lengths)}
 
 
+KEPT = []
+
+
+def appending(i):
+    KEPT.append(i["x"].sum())
+    return {"o": i["x"] + 1}
+
+
+def kept_input(i):
+    appending.last = i["x"]
+    return {"o": i["x"] + 1}
+
+
 CASES = [
     ("PF0301", lambda i: {"o": i[""]}, {"": torch.ones(1)}, False),
     ("PF0301", lambda i: {"": i["x"]}, X, True),
@@ -89,6 +102,8 @@ CASES = [
     ("PF0310", in_place_view, X, True),
     ("PF0311", unregistered, X, True),
     ("PF0312", raising, X, True),
+    ("PF0320", appending, X, True),
+    ("PF0320", kept_input, X, True),
 ]
 
 

@@ -51,6 +51,7 @@ def test_a_clean_function():
         (scalar, LintLevel.WARNING, ".item() makes a Python value"),
         (scalar, LintLevel.ERROR, "the value of a tensor is needed"),
         (two, LintLevel.ERROR, "takes 2 arguments"),
+        (escaping, LintLevel.ERROR, "a tensor of this function is kept outside it"),
         (escaping, LintLevel.WARNING, "assigns KEPT outside the function"),
         (lambda i: i["x"], LintLevel.ERROR, "not a mapping of str to Tensor"),
     ],

@@ -8,6 +8,7 @@ from pfcomp.passes.core_ops import CORE_OPS
 from pfcomp.passes.lower_ops import RULES
 from pfcomp.passes.runner import apply, optimise
 from pfcomp.pfvm import PFVM
+from tests.passes.agreement import agreeing
 from tests.passes.test_passes import build
 
 X = np.random.default_rng(1).normal(size=(2, 3, 4, 5)).astype(np.float32) * 2
@@ -66,6 +67,11 @@ def test_rules_keep_the_meaning(name):
     np.testing.assert_allclose(PFVM(model).run({"x": X})["y"], before, rtol=2e-6, atol=2e-6)
     assert {node.op_type for node in model.graph} <= set(CORE_OPS)
     assert all(node.op_type != name or name in ("Max", "Min") for node in model.graph)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_passes_keep_the_meaning(name):
+    assert "lower_ops" in agreeing(model_of(name), {"x": X})
 
 
 def test_two_operands_stay():

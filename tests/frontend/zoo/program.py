@@ -130,8 +130,13 @@ class _Way:
             self.error = max(self.error, relative_error(values[name], to_numpy(value)))
 
 
-def compare(program: Program) -> Result:
-    """Capture all phases, then run them in order on all ways.
+def standard(model: Any, feeds: Mapping[str, Any]) -> None:
+    """The passes, without a look at what they do."""
+    optimise(model)
+
+
+def compare(program: Program, passes: Callable[[Any, dict[str, Any]], Any] = standard) -> Result:
+    """Capture all phases, then run them in order on all ways; `passes` gets each model and the first call's inputs.
 
     AssertionError where an exported model holds an operator outside the core set or outputs in another order.
     """
@@ -141,7 +146,7 @@ def compare(program: Program) -> Result:
         captured = capture(phase.function, phase.samples[0], repeat=False)
         exported.append(Exported(export(captured)))
         model = export(captured)
-        optimise(model)
+        passes(model, {name: to_numpy(value) for name, value in phase.samples[0].items()})
         assert classify(model).unknown == ()
         nodes += len(model.graph)
         optimised.append(PFVM(model))
