@@ -128,6 +128,19 @@ def test_long_sum_stays_accurate() -> None:
     np.testing.assert_allclose(ran.values["y"], 60.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceProd"])
+@pytest.mark.parametrize(("layout", "most"), [("((35:3, 3:1), (2_W:1))", 50), ("((70:1), (2:70, 2_PE:1))", 60)])
+def test_few_results_of_many_addresses(op: str, layout: str, most: int) -> None:
+    parsed = Layout.parse(layout)
+    shape = padded_shape(parsed)
+    array, job = data(DType.FLOAT, shape, op, 5), job_of(op, shape, (0,), 0)
+    for places in (((Location.LM0, 8), (Location.LM0, 400)), ((Location.LM1, 8), (Location.LM0, 0))):
+        ran = reduce(job, parsed, array, places)
+        assert ran is not None
+        check(job, array, ran.values["y"])
+        assert ran.steps <= most
+
+
 def test_shared_bits_are_refused() -> None:
     job = job_of("ReduceSum", (3, 5), (0,), 0)
     assert not list(KERNEL.bindings(job, [[Layout.parse("((3_MAB:5), (5_MAB:1))")]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pfcomp.kernels.reduction.emission import spreads
 from pfcomp.kernels.reduction.geometry import Field, Geometry
 from pfcomp.kernels.reduction.local import MABS, PES
 from pfcomp.kernels.reduction.monoids import Monoid
@@ -23,7 +24,8 @@ def steps_of(found: Geometry, monoid: Monoid) -> int:
     fields = found.fields
     vectors = -(-len(found.kept) // 4)
     network = bool(monoid.network)
-    ops = len(found.offsets) * len(monoid.combine) + 2 * bool(fields[Level.W].reduced)
+    addresses = len(found.offsets) // (4 // len(found.kept)) + 8 if spreads(found) else len(found.offsets)
+    ops = addresses * len(monoid.combine) + 2 * bool(fields[Level.W].reduced)
     ops += _rotations(fields[Level.PE], PES)
     transfers, latency = 0, LATENCY + FILL * found.padded
     if fields[Level.MAB].reduced:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pfcomp.ir.model import MNValue
 from pfcomp.isa.model import CYCLES, Operand
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
@@ -24,12 +25,14 @@ L1BM_ROW = 64
 
 
 class LocalReduction:
-    """Emits the stages of a reduction on vectors (four long words per PE)."""
+    """Emits the stages of a reduction on vectors (four long words per PE); two that work `beside` each other share
+    constants and masks.
+    """
 
-    def __init__(self, context: KernelContext, monoid: Monoid) -> None:
+    def __init__(self, context: KernelContext, monoid: Monoid, beside: LocalReduction | None = None) -> None:
         self.context, self.monoid = context, monoid
-        self.e = Stream(context.builder)
-        self.masks = Masks(context)
+        self.e: Stream = beside.e if beside else Stream(context.builder)
+        self.masks: Masks = beside.masks if beside else Masks(context)
 
     def combine(self, x: Value, y: Value) -> Value:
         """One application of the operation."""
@@ -48,6 +51,11 @@ class LocalReduction:
         for term in terms[1:]:
             total = self.combine(total, term)
         return total
+
+    def terms(self, source: MNValue, addresses: Sequence[int], offsets: Sequence[int]) -> list[Value]:
+        """The operand's vectors that are combined into one: `addresses` of its four cycles plus each offset."""
+        start = source.address or 0
+        return [operands.vector(source.location, [start + a + offset for a in addresses]) for offset in offsets]
 
     def clean(self, x: Value) -> Value:
         """The value in a form that makes the result independent of the order of operands."""

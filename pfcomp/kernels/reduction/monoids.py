@@ -45,5 +45,5 @@ MONOIDS: dict[tuple[str, DType], Monoid] = {
 MONOIDS |= {("ReduceMean", dtype): MONOIDS["ReduceSum", dtype] for dtype in (DType.FLOAT, DType.DOUBLE)}
 """A mean is a sum that is multiplied by 1/n in the end."""
 
-FIRST_KEY = Monoid(("imax",), "fmax", 0, idempotent=True)
-"""The largest of integers that are not negative: for those the order of single-precision patterns is the same."""
+LARGEST_KEY = Monoid(("fmax",), "fmax", 0, idempotent=True)
+"""The largest of positive whole numbers in single precision."""

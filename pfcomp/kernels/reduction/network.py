@@ -1,4 +1,4 @@
-"""Reductions through L1BM, L2BM and PDM: over MABs, L1Bs and L2Bs, the result in all places (isa.md 12 to 14).
+"""Reductions over lanes: words, PEs, MABs, L1Bs and L2Bs, the result in all places (isa.md 12 to 14).
 
 Where the network knows the operation and every lane of a level takes part, it reduces on the way. Otherwise all
 contributions are brought to every PE that needs them and combined there.
@@ -14,7 +14,7 @@ from itertools import product
 from pfcomp.isa.model import CYCLES, Operand, Place
 from pfcomp.kernels import operands
 from pfcomp.kernels.reduction.geometry import Field
-from pfcomp.kernels.reduction.local import L1BM_ROW, LocalReduction
+from pfcomp.kernels.reduction.local import L1BM_ROW, MABS, PES, LocalReduction
 from pfcomp.kernels.reduction.stream import Value
 from pfcomp.layout import Level
 
@@ -51,12 +51,13 @@ ROWS = Form(CYCLES * L1BM_ROW, "l1bmd", "l1bmd")
 EQUAL_MABS = Form(16, "l1bmm@0", "l1bmm")
 
 
-class Network:
-    """The stages of one reduction that need transfers; `fields` are those of its geometry."""
+class LaneReduction:
+    """The stages of one reduction across lanes; `fields` are those of its geometry."""
 
     def __init__(self, local: LocalReduction, fields: dict[Level, Field]) -> None:
         self.local, self.e = local, local.e
         self.builder, self.rings = local.context.builder, local.context.rings
+        self.fields = fields
         self.mab, self.l1b, self.l2b = fields[Level.MAB], fields[Level.L1B], fields[Level.L2B]
         known = local.monoid.network
         self.mab_network = known if self.mab.reduced and self.mab.whole else ""
@@ -79,7 +80,7 @@ class Network:
 
     def reduce(self, vectors: Sequence[Value], finish: Finish) -> None:
         """Reduce at most `batch` vectors and hand each result on as soon as it is there, with its position."""
-        sent = [self._once(x) for x in vectors]
+        sent = [self._once(self._inside(x)) for x in vectors]
         if not self.leaves_l1b:
             for position, x in enumerate(sent):
                 finish(position, self._over_mabs(x) if self.mab_network else x)
@@ -90,6 +91,15 @@ class Network:
         for position, x in enumerate(sent):
             self.local.send(up, x, operands.l1bm(buffer + position * self.form.words))
         self._combine(self._over_l2bs(self._over_l1bs(buffer, words)), len(sent), finish)
+
+    def _inside(self, x: Value) -> Value:
+        """Reduce over words and PEs, and over MABs if the network cannot."""
+        if any(field.reduced for field in self.fields.values()):
+            x = self.local.clean(x)
+        if self.fields[Level.W].reduced:
+            x = self.local.words(x)
+        x = self.local.rotated(Level.PE, x, self.fields[Level.PE], PES)
+        return x if self.mab_network else self.local.rotated(Level.MAB, x, self.mab, MABS)
 
     def _once(self, x: Value) -> Value:
         """The value, 0 in all but one copy where the network would count copies."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pfcomp.isa.model import Operand
-from pfcomp.isa.pack import Builder, Virtual
+from pfcomp.isa.pack import Builder, Virtual, neg
 from pfcomp.kernels.lanes import Constants
 
 CONSTANT_LIFE = 16
@@ -54,6 +54,12 @@ class Stream:
         """A long word of two words."""
         self.flush()
         return self.constants.pair(high, low)
+
+    def negated(self, x: Value) -> Operand | Virtual:
+        """The value with its sign flipped, for an operand of a MAU operation."""
+        self.flush()
+        found = plain(x)
+        return neg(found) if isinstance(found, Virtual) else replace(found, negate=not found.negate)
 
     def store(self, x: Value, target: Operand) -> None:
         """Write a value to memory."""
