@@ -66,7 +66,8 @@ def test_every_operand_still_holds_its_value(seed: int) -> None:
 
     def fill(name: str, what: str) -> None:
         value = placement.values[name]
-        assert value.address >= 0 and value.address + value.size <= budget
+        assert value.address >= 0
+        assert value.address + value.size <= budget
         pinned = linear.places[base(name)[0]].location
         assert pinned in (None, value.location)
         memory.update({(value.location, value.address + word): (what, word) for word in range(value.size)})
@@ -95,7 +96,8 @@ def test_a_program_that_needs_no_spill_has_none() -> None:
 def test_what_is_in_dram_is_dropped_not_stored() -> None:
     tasks = allocate(random_program(5, 256), 256).tasks
     stored = [t.node.outputs[0] for t in tasks if t.node.op == "Upload"]
-    assert stored and all(name.endswith(SPILL) and name.startswith("v") for name in stored)
+    assert stored
+    assert all(name.endswith(SPILL) and name.startswith("v") for name in stored)
     assert len(stored) == len(set(stored))
 
 

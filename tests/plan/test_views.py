@@ -16,6 +16,8 @@ SHAPE = (4, 6, 8)
 LAYOUT = Layout.parse("((2_L1B:1, 2:24), (6:4), (4:1, 2_W:1))")
 X = np.arange(192).reshape(SHAPE)
 
+CROPPED = np.pad(X[:, 1:], ((0, 0), (0, 0), (2, 2)), constant_values=-1)
+
 Attributes = tuple[tuple[str, Attribute], ...]
 CASES: list[tuple[str, Attributes, np.ndarray]] = [
     ("Identity", (), X),
@@ -28,7 +30,7 @@ CASES: list[tuple[str, Attributes, np.ndarray]] = [
     ("Tile", (), np.tile(X, (2, 1, 3))),
     ("Take", (("index", (5, 5, 190, 0)),), np.array([[5, 5], [190, 0]])),
     ("Pad", (("before", (1, 0, 2)), ("mode", "reflect"), ("bits", 0)), np.pad(X, ((1, 0), (0, 3), (2, 1)), "reflect")),
-    ("Pad", (("before", (0, -1, 2)), ("mode", "constant"), ("bits", 7)), np.pad(X[:, 1:], ((0, 0), (0, 0), (2, 2)), constant_values=-1)),
+    ("Pad", (("before", (0, -1, 2)), ("mode", "constant"), ("bits", 7)), CROPPED),
 ]  # fmt: skip
 
 
