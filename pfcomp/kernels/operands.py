@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from pfcomp.ir.model import Location
-from pfcomp.isa.model import Address, Operand, Place
+from pfcomp.isa.model import Address, MaskRef, Operand, Place
 
 LM_PLACES = {Location.LM0: Place.LM0, Location.LM1: Place.LM1}
 WORDS = 2
@@ -26,6 +26,14 @@ def vector(location: Location, addresses: Sequence[int]) -> Operand:
     padded = (*addresses, *[addresses[-1]] * (4 - len(addresses)))
     a, b, c, d = (WORDS * address for address in padded)
     return _vector(LM_PLACES[location], (a, b, c, d), WORDS)
+
+
+def words(location: Location, addresses: Sequence[int], width: int, mask: int | None = None) -> Operand:
+    """Four places of `width` words at word addresses, one for each cycle; a short list repeats its last address."""
+    a, b, c, d = (*addresses, *[addresses[-1]] * (4 - len(addresses)))
+    even = b - a == c - b == d - c >= 0 and (b - a) % width == 0
+    address = Address(a, b - a) if even else Address(0, flat=(a, b, c, d))
+    return Operand(LM_PLACES[location], width, address, mask=None if mask is None else MaskRef(mask))
 
 
 def run(location: Location, address: int) -> Operand:

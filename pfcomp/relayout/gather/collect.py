@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pfcomp.ir.model import Location, MNValue
-from pfcomp.isa.model import Address, MaskRef, Operand
+from pfcomp.isa.model import MaskRef, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
@@ -16,14 +16,6 @@ from pfcomp.relayout.gather.wanted import WORDS
 
 BATCH = 8
 """Vectors that are read before any is written where window and target share a memory (backend-movement.md 7.1)."""
-
-
-def words(location: Location, addresses: Sequence[int], width: int, mask: int | None = None) -> Operand:
-    """Four places of `width` words at word addresses; a short list repeats its last address."""
-    a, b, c, d = (*addresses, *[addresses[-1]] * (CYCLES - len(addresses)))
-    even = b - a == c - b == d - c >= 0 and (b - a) % width == 0
-    address = Address(a, b - a) if even else Address(0, flat=(a, b, c, d))
-    return Operand(operands.LM_PLACES[location], width, address, mask=None if mask is None else MaskRef(mask))
 
 
 @dataclass(slots=True)
@@ -49,8 +41,8 @@ class Collector:
 
     def _take(self, window: Location, address: int, gather: Gather, *, late: bool) -> tuple[Virtual, Operand]:
         base = WORDS * (self.target.address or 0)
-        to = words(self.target.location, [base + word for word in gather.target], gather.width)
-        source = words(window, [WORDS * address + word for word in gather.source], gather.width)
+        to = operands.words(self.target.location, [base + word for word in gather.target], gather.width)
+        source = operands.words(window, [WORDS * address + word for word in gather.source], gather.width)
         if gather.table >= 0 and source.address is not None:
             self._load(gather)
             source = replace(source, address=replace(source.address, indirect=True))

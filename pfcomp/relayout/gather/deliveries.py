@@ -9,7 +9,6 @@ from pfcomp.ir.model import MNValue
 from pfcomp.isa.model import MaskRef, Operand
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
-from pfcomp.relayout.gather.collect import words
 from pfcomp.relayout.gather.direct import DirectStep, direct_steps
 from pfcomp.relayout.gather.feeds import Session, Window
 from pfcomp.relayout.gather.image import L2BM_ROW, Image, Join
@@ -104,7 +103,7 @@ class _Session:
         some = next(target for target in step.targets if target is not None)
         addresses = [base + (some if target is None else target) for target in step.targets]
         entry = NO_CYCLE + sum(8 >> cycle for cycle, target in enumerate(step.targets) if target is not None)
-        operand = words(self.target.location, addresses, 2 * WORDS if step.wide else WORDS)
+        operand = operands.words(self.target.location, addresses, 2 * WORDS if step.wide else WORDS)
         return operand if entry == ALL_CYCLES else replace(operand, mask=MaskRef(entry))
 
     def window(self, blocks: Sequence[int], scratch: MNValue | None) -> Window:

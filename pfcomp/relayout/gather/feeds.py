@@ -11,7 +11,6 @@ from pfcomp.ir.model import Location, MNValue
 from pfcomp.isa.model import Operand
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
-from pfcomp.relayout.gather.collect import words
 from pfcomp.relayout.gather.passes import Grain, Straight
 from pfcomp.relayout.gather.wanted import WORDS
 
@@ -147,6 +146,6 @@ def _vectors(
         run = list(group)
         for start in range(0, len(run), 4):
             part = run[start : start + 4]
-            at = words(source.location, [WORDS * (source.address or 0) + item.source for item in part], width)
-            to = words(target.location, [WORDS * (target.address or 0) + item.target for item in part], width)
+            at = operands.words(source.location, [WORDS * (source.address or 0) + item.source for item in part], width)
+            to = operands.words(target.location, [WORDS * (target.address or 0) + item.target for item in part], width)
             emit(at, to)

@@ -1,0 +1,199 @@
+"""Gather, GatherElements and ScatterElements against NumPy, in both memories and with junk around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.kernels.api import Binding, Job, Placed, Spec
+from pfcomp.kernels.indexing import Indexing
+from pfcomp.layout import Layout
+from tests.kernels.harness import HOST, held, run_kernel
+
+LM0, LM1 = Location.LM0, Location.LM1
+Array = NDArray[np.generic]
+
+
+class Memory:
+    """Hands out places that do not overlap."""
+
+    def __init__(self) -> None:
+        self.next = {LM0: 8, LM1: 4}
+
+    def place(self, name: str, spec: Spec, layout: Layout, location: Location) -> MNValue:
+        value = held(name, spec.shape, layout, location, self.next[location], spec.dtype)
+        self.next[location] += value.size + 4
+        return value
+
+    def scratch(self, words: int) -> MNValue:
+        value = held("scratch", (words,), f"(({words}:1))", LM0, self.next[LM0], DType.LONG)
+        self.next[LM0] += value.size + 4
+        return value
+
+
+def run(job: Job, arrays: list[Array], locations: str, binding: Binding) -> tuple[Array, int]:
+    """Run a job with the operands and the result in the local memories named by the digits of `locations`."""
+    memory = Memory()
+    where = [LM1 if digit == "1" else LM0 for digit in locations]
+    inputs = tuple(
+        memory.place(f"x{k}", spec, layout, where[k])
+        for k, (spec, layout) in enumerate(zip(job.inputs, binding.inputs, strict=True))
+    )
+    output = memory.place("y", job.outputs[0], binding.outputs[0], where[-1])
+    placed = Placed(inputs, (output,), tuple(memory.scratch(one.words) for one in binding.scratch))
+    ran = run_kernel(
+        lambda context: Indexing().emit(context, job, binding, placed), list(zip(inputs, arrays, strict=True)), [output]
+    )
+    return ran.values["y"], ran.steps
+
+
+def job_of(op: str, arrays: list[tuple[Array, DType]], shape: tuple[int, ...], **attributes: int | str) -> Job:
+    inputs = tuple(Spec(array.shape, dtype) for array, dtype in arrays)
+    return Job(op, inputs, (Spec(shape, arrays[0][1]),), tuple(attributes.items()))
+
+
+def bindings(job: Job, offered: str = "") -> Iterator[Binding]:
+    layouts = [[Layout.parse(offered)] if offered else [], *[[] for _ in job.inputs[1:]]]
+    assert Indexing().refuse(job) == ""
+    return iter(Indexing().bindings(job, layouts))
+
+
+def numbers(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).integers(-50, 50, shape).astype(HOST[dtype])
+
+
+GATHERS = [
+    ((30, 64), (11,), 0, DType.FLOAT, DType.LONG, "", "010"),
+    ((30, 64), (11,), 0, DType.FLOAT, DType.INT, "", "101"),
+    ((7, 1000), (3,), 0, DType.FLOAT, DType.LONG, "", "111"),
+    ((2, 9, 5), (4, 300), 1, DType.LONG, DType.LONG, "", "000"),
+    ((2, 9, 5), (), 1, DType.DOUBLE, DType.INT, "", "110"),
+    ((40,), (70,), 0, DType.BOOL, DType.LONG, "", "001"),
+    ((6, 40), (9,), 1, DType.FLOAT, DType.LONG, "((3_PE:1, 2_W:1), (40:4))", "100"),
+    ((6, 40), (9,), 1, DType.FLOAT, DType.LONG, "((6:64), (40:1))", "100"),
+]
+
+
+@pytest.mark.parametrize(("shape", "index", "axis", "dtype", "kind", "offered", "locations"), GATHERS)
+def test_gather(
+    shape: tuple[int, ...],
+    index: tuple[int, ...],
+    axis: int,
+    dtype: DType,
+    kind: DType,
+    offered: str,
+    locations: str,
+) -> None:
+    data = numbers(shape, dtype)
+    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
+    expected = np.take(data, indices, axis=axis)
+    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis)
+    result, _ = run(job, [data, indices], locations, next(bindings(job, offered)))
+    np.testing.assert_array_equal(result, expected)
+
+
+ELEMENTS = [
+    ((30, 64), (11, 64), 0, DType.FLOAT, DType.LONG, "010"),
+    ((30, 64), (11, 64), 0, DType.FLOAT, DType.INT, "101"),
+    ((3, 20), (2, 37), 1, DType.FLOAT, DType.INT, "110"),
+    ((2, 9, 5), (2, 4, 3), 1, DType.DOUBLE, DType.INT, "011"),
+    ((5, 8, 1000), (5, 3, 1000), 1, DType.LONG, DType.LONG, "000"),
+    ((50,), (33,), 0, DType.INT, DType.INT, "001"),
+]
+
+
+@pytest.mark.parametrize(("shape", "index", "axis", "dtype", "kind", "locations"), ELEMENTS)
+def test_gather_elements(
+    shape: tuple[int, ...], index: tuple[int, ...], axis: int, dtype: DType, kind: DType, locations: str
+) -> None:
+    data = numbers(shape, dtype)
+    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
+    part = data[tuple(slice(None) if n == axis else slice(size) for n, size in enumerate(index))]
+    expected = np.take_along_axis(part, indices, axis=axis)
+    job = job_of("GatherElements", [(data, dtype), (indices, kind)], index, axis=axis)
+    result, _ = run(job, [data, indices], locations, next(bindings(job)))
+    np.testing.assert_array_equal(result, expected)
+
+
+SCATTERS = [
+    ((30, 64), (11, 64), 0, DType.FLOAT, DType.LONG, "add", "0101"),
+    ((30, 64), (11, 64), 0, DType.FLOAT, DType.INT, "add", "1010"),
+    ((30, 6), (20, 5), 0, DType.FLOAT, DType.INT, "none", "0000"),
+    ((30, 6), (20, 5), 0, DType.FLOAT, DType.LONG, "none", "0001"),
+    ((3, 20), (3, 37), 1, DType.INT, DType.INT, "max", "1100"),
+    ((3, 20), (3, 17), 1, DType.INT, DType.LONG, "min", "1101"),
+    ((2, 9, 5), (2, 4, 3), 1, DType.DOUBLE, DType.INT, "mul", "0110"),
+    ((9, 7, 1000), (3, 7, 1000), 0, DType.LONG, DType.LONG, "add", "0011"),
+    ((40,), (9,), 0, DType.FLOAT, DType.LONG, "mul", "1110"),
+    ((40,), (9,), 0, DType.BOOL, DType.LONG, "none", "1011"),
+]
+
+
+@pytest.mark.parametrize(("shape", "index", "axis", "dtype", "kind", "reduction", "locations"), SCATTERS)
+def test_scatter_elements(
+    shape: tuple[int, ...],
+    index: tuple[int, ...],
+    axis: int,
+    dtype: DType,
+    kind: DType,
+    reduction: str,
+    locations: str,
+) -> None:
+    """With duplicates where they are combined; the order of additions is that of the axis."""
+    rng = np.random.default_rng(2)
+    data, updates = numbers(shape, dtype), numbers(index, dtype, 3)
+    if reduction == "none":
+        order = rng.permuted(np.broadcast_to(np.arange(shape[axis])[:, None], (shape[axis], updates.size)), axis=0)
+        chosen = order[: index[axis], : updates.size // index[axis]]
+        moved = (index[axis], *[size for n, size in enumerate(index) if n != axis])
+        indices = np.moveaxis(chosen.reshape(moved), 0, axis).copy()
+        indices[indices % 2 == 0] -= shape[axis]
+    else:
+        indices = rng.integers(-shape[axis], shape[axis], index)
+    indices = indices.astype(HOST[kind])
+    expected = data.copy()
+    for at in np.ndindex(*index):
+        place = (*at[:axis], int(indices[at]) % shape[axis], *at[axis + 1 :])
+        old, new = expected[place], updates[at]
+        expected[place] = {"none": new, "add": old + new, "mul": old * new, "max": max(old, new), "min": min(old, new)}[
+            reduction
+        ]
+    job = job_of(
+        "ScatterElements",
+        [(data, dtype), (indices, kind), (updates, dtype)],
+        shape,
+        axis=axis,
+        reduction=reduction,
+    )
+    result, _ = run(job, [data, indices, updates], locations, next(bindings(job)))
+    np.testing.assert_allclose(result, expected, rtol=1e-6 * 20 if dtype is DType.FLOAT else 1e-12)
+
+
+def test_indices_outside_write_nothing() -> None:
+    data, updates = numbers((8, 4), DType.FLOAT), numbers((3, 4), DType.FLOAT, 1)
+    indices = np.array([[8] * 4, [-9] * 4, [1 << 20] * 4], np.int32)
+    job = job_of(
+        "ScatterElements",
+        [(data, DType.FLOAT), (indices, DType.INT), (updates, DType.FLOAT)],
+        (8, 4),
+        axis=0,
+        reduction="add",
+    )
+    result, _ = run(job, [data, indices, updates], "0101", next(bindings(job)))
+    np.testing.assert_array_equal(result, data)
+
+
+def test_refusals() -> None:
+    data = numbers((5, 4), DType.INT)
+    indices = np.zeros((6, 5), np.int64)
+    beyond = job_of("GatherElements", [(data, DType.INT), (indices, DType.LONG)], (6, 5), axis=0)
+    assert "more indices than data in axis 1" in Indexing().refuse(beyond)
+    huge = Job("Gather", (Spec((1 << 20, 64), DType.FLOAT), Spec((3,), DType.LONG)), (), (("axis", 0),))
+    assert "long words in each PE" in Indexing().refuse(huge)
+    types = (Spec((5, 4), DType.INT), Spec((5, 4), DType.LONG), Spec((5, 4), DType.INT))
+    product = Job("ScatterElements", types, (), (("axis", 0), ("reduction", "mul")))
+    assert "reduction mul of Int" in Indexing().refuse(product)
