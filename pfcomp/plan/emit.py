@@ -79,8 +79,9 @@ class TaskEmitter:
     def _rearrange(self, task: Task) -> None:
         target, node = self._value(task.node.outputs[0]), task.node
         sources = self._values(node.inputs)
-        if node.op == "Pad":
-            self._fill(target, int(dict(node.attributes)["bits"]))  # type: ignore[arg-type]
+        bits = dict(node.attributes).get("bits")
+        if isinstance(bits, int):  # places that no element goes to
+            self._fill(target, bits)
         scratch, tables = iter(self._values(task.scratch)), iter(self._values(task.tables))
         job = Job(node.op, tuple(map(_spec, sources)), (_spec(target),), node.attributes)
         for source, index in zip(sources, source_maps(job), strict=True):

@@ -31,7 +31,19 @@ HOST: dict[DType, type[np.generic]] = {
     DType.BOOL: np.bool_,
 }
 
-REARRANGEMENTS = ("Reshape", "Transpose", "Expand", "Slice", "Tile", "Take", "Concat", "Pad", "Identity")
+REARRANGEMENTS = (
+    "Reshape",
+    "Transpose",
+    "Expand",
+    "Slice",
+    "Tile",
+    "Take",
+    "Concat",
+    "Pad",
+    "Unfold",
+    "Spread",
+    "Identity",
+)
 """Operators that only move elements; what they mean stands in `views`."""
 
 

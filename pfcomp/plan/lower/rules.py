@@ -9,6 +9,7 @@ import numpy as np
 
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute
+from pfcomp.plan.lower import windows
 from pfcomp.plan.lower.graph import HOST, Lowering, UnknownError
 
 Rule = Callable[[Lowering], None]
@@ -255,6 +256,10 @@ RULES: dict[str, Rule] = {
     "CumSum": _cum_sum,
     "Trilu": _trilu,
     "BatchNormalization": _batch_normalisation,
+    "Conv": windows.convolution,
+    "ConvTranspose": windows.transposed_convolution,
+    "MaxPool": windows.max_pooling,
+    "AveragePool": windows.average_pooling,
 }
 """Operators not named here are jobs as they are."""
 

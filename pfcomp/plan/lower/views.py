@@ -98,6 +98,40 @@ def _padded(job: Job, positions: Index) -> Index:
     return np.pad(positions[tuple(inside)], grown, constant_values=-1)
 
 
+def _unfolded(job: Job, positions: Index) -> Index:
+    """Columns (batch, channel and kernel, place) of the windows."""
+    kernel, places, before = _ints(job, "kernel"), _ints(job, "places"), _ints(job, "before")
+    strides, dilations, sizes = _ints(job, "strides"), _ints(job, "dilations"), positions.shape[2:]
+    rank, taken = len(kernel), positions.reshape(*positions.shape[:2], -1)
+    flat, inside = np.zeros((1,) * (2 * rank), np.int64), np.ones((1,) * (2 * rank), np.bool_)
+    for axis in range(rank):
+        offsets = np.arange(kernel[axis])[:, None] * dilations[axis] + np.arange(places[axis]) * strides[axis]
+        offsets -= before[axis]
+        along = [1] * (2 * rank)
+        along[axis], along[rank + axis] = offsets.shape
+        here = offsets.reshape(along)
+        flat = flat * sizes[axis] + here
+        inside = inside & (here >= 0) & (here < sizes[axis])
+    shape = np.broadcast_shapes(flat.shape, inside.shape)
+    chosen = np.where(inside, flat, 0).reshape(-1)
+    columns = np.where(np.broadcast_to(inside, shape).reshape(-1), taken[:, :, chosen], -1)
+    return columns.reshape(job.outputs[0].shape)
+
+
+def _spread(job: Job, positions: Index) -> Index:
+    """Elements `strides` apart behind `before` places that hold none."""
+    whole = np.full(job.outputs[0].shape, -1, np.int64)
+    strides, before = _ints(job, "strides"), _ints(job, "before")
+    source, target = [], []
+    for n, m, stride, first in zip(positions.shape, whole.shape, strides, before, strict=True):
+        at = np.arange(n) * stride + first
+        kept = (at >= 0) & (at < m)
+        source.append(np.arange(n)[kept])
+        target.append(at[kept])
+    whole[np.ix_(*target)] = positions[np.ix_(*source)]
+    return whole
+
+
 _MOVED: dict[str, Callable[[Job, Index], Index]] = {
     "Reshape": lambda _, positions: positions,
     "Identity": lambda _, positions: positions,
@@ -107,6 +141,8 @@ _MOVED: dict[str, Callable[[Job, Index], Index]] = {
     "Slice": _pieces,
     "Take": lambda job, _: np.asarray(_ints(job, "index"), np.int64),
     "Pad": _padded,
+    "Unfold": _unfolded,
+    "Spread": _spread,
 }
 
 

@@ -1,0 +1,160 @@
+"""Convolutions and poolings: windows are laid out as columns, then they are products and reductions.
+
+`Unfold` copies every window of the spatial axes into a column, `Spread` puts zeros between and around elements; both
+are rearrangements (`views`), with a filling pattern where no element goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from pfcomp.kernels.api import Attribute
+from pfcomp.plan.lower.graph import Lowering, UnknownError
+
+Ints = tuple[int, ...]
+MINUS_INFINITY = 0xFF800000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Kernel, strides, dilations and padding in front, one entry for every spatial axis; and the number of places."""
+
+    kernel: Ints
+    strides: Ints
+    dilations: Ints
+    before: Ints
+    places: Ints
+
+    def attributes(self, bits: int = 0) -> tuple[tuple[str, Attribute], ...]:
+        """As an `Unfold` node has them."""
+        return (
+            ("kernel", self.kernel),
+            ("strides", self.strides),
+            ("dilations", self.dilations),
+            ("before", self.before),
+            ("places", self.places),
+            ("bits", bits),
+        )
+
+
+def _ints(low: Lowering, name: str, default: Ints) -> Ints:
+    value = low.attribute(name, default)
+    assert isinstance(value, tuple), name
+    return value
+
+
+def _window(low: Lowering, kernel: Ints, places: Ints) -> Window:
+    rank = len(kernel)
+    if low.attribute("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        raise UnknownError("auto_pad; give the pads")
+    pads = _ints(low, "pads", (0,) * (2 * rank))
+    ones = (1,) * rank
+    return Window(kernel, _ints(low, "strides", ones), _ints(low, "dilations", ones), pads[:rank], places)
+
+
+def convolution(low: Lowering) -> None:
+    """Columns of windows times the weights, group by group."""
+    result, weight = low.spec(low.node.outputs[0]).shape, low.shape(1)
+    window = _window(low, weight[2:], result[2:])
+    _product(low, low.node.inputs[0], low.node.inputs[1], window, low.integer("group", 1))
+
+
+def _product(low: Lowering, x: str, weight: str, window: Window, groups: int) -> None:
+    batch, channels = low.spec(x).shape[:2]
+    result = low.spec(low.node.outputs[0]).shape
+    inside, places = channels // groups * prod(window.kernel), prod(window.places)
+    columns = low.op("Unfold", [x], (batch, channels * prod(window.kernel), places), attributes=window.attributes())
+    if groups > 1:
+        columns = low.op("Reshape", [columns], (batch, groups, inside, places))
+        weight = low.op("Reshape", [weight], (groups, result[1] // groups, inside))
+        product = low.op("MatMul", [weight, columns], (batch, groups, result[1] // groups, places))
+    else:
+        weight = low.op("Reshape", [weight], (result[1], inside))
+        product = low.op("MatMul", [weight, columns], (batch, result[1], places))
+    bias = low.given(2)
+    if bias is None:
+        low.last("Reshape", [product])
+        return
+    shaped = low.op("Reshape", [product], result)
+    low.last("Add", [shaped, low.op("Reshape", [bias], (result[1], *(1,) * len(window.kernel)))])
+
+
+def transposed_convolution(low: Lowering) -> None:
+    """A convolution of the spread input with the mirrored weights."""
+    x, shape, weight = low.node.inputs[0], low.shape(0), low.shape(1)
+    result, rank, groups = low.spec(low.node.outputs[0]).shape, len(weight) - 2, low.integer("group", 1)
+    window = _window(low, weight[2:], result[2:])
+    reach = tuple(d * (k - 1) for d, k in zip(window.dilations, window.kernel, strict=True))
+    before = tuple(r - b for r, b in zip(reach, window.before, strict=True))
+    spread = tuple(n + r for n, r in zip(result[2:], reach, strict=True))
+    attributes: tuple[tuple[str, Attribute], ...] = (
+        ("strides", (1, 1, *window.strides)),
+        ("before", (0, 0, *before)),
+        ("bits", 0),
+    )
+    wide = low.op("Spread", [x], (*shape[:2], *spread), attributes=attributes)
+    ones = (1,) * rank
+    plain = Window(window.kernel, ones, window.dilations, (0,) * rank, result[2:])
+    _product(low, wide, _mirrored(low, groups), plain, groups)
+
+
+def _mirrored(low: Lowering, groups: int) -> str:
+    """Weights (in, out / groups, kernel) as those of a convolution: (out, in / groups, kernel), mirrored."""
+    weight, shape = low.node.inputs[1], low.shape(1)
+    inside, outside, kernel = shape[0] // groups, shape[1], shape[2:]
+    starts, steps = (0, 0, *(k - 1 for k in kernel)), (1, 1, *(-1 for _ in kernel))
+    turned = low.op("Slice", [weight], shape, attributes=(("starts", starts), ("steps", steps)))
+    grouped = low.op("Reshape", [turned], (groups, inside, outside, *kernel))
+    order = (0, 2, 1, *range(3, 3 + len(kernel)))
+    swapped = low.op("Transpose", [grouped], (groups, outside, inside, *kernel), attributes=(("perm", order),))
+    return low.op("Reshape", [swapped], (groups * outside, inside, *kernel))
+
+
+def _columns(low: Lowering, bits: int) -> tuple[str, Window]:
+    """Windows of every channel for itself: (batch, channels, kernel, places)."""
+    shape, result = low.shape(0), low.spec(low.node.outputs[0]).shape
+    if low.integer("ceil_mode", 0):
+        raise UnknownError("ceil_mode 1")
+    window = _window(low, _ints(low, "kernel_shape", ()), result[2:])
+    inside, places = prod(window.kernel), prod(window.places)
+    flat = low.op(
+        "Unfold", low.node.inputs[:1], (shape[0], shape[1] * inside, places), attributes=window.attributes(bits)
+    )
+    return low.op("Reshape", [flat], (*shape[:2], inside, places)), window
+
+
+OVER_WINDOWS: tuple[tuple[str, Attribute], ...] = (("axes", (2,)), ("keepdims", 1))
+
+
+def max_pooling(low: Lowering) -> None:
+    """The largest of each window; with indices, the smallest index where it stands."""
+    if len(low.node.outputs) > 1:
+        raise UnknownError("the indices of MaxPool")
+    columns, _ = _columns(low, MINUS_INFINITY)
+    shape = low.spec(columns).shape
+    top = low.op("ReduceMax", [columns], (*shape[:2], 1, shape[3]), attributes=OVER_WINDOWS)
+    low.last("Reshape", [top])
+
+
+def average_pooling(low: Lowering) -> None:
+    """The sum of each window times one over the number of elements that count."""
+    columns, window = _columns(low, 0)
+    shape, dtype = low.spec(columns).shape, low.spec(columns).dtype
+    total = low.op("ReduceSum", [columns], (*shape[:2], 1, shape[3]), attributes=OVER_WINDOWS)
+    factor = low.constant(_shares(low, window), dtype)
+    low.last("Reshape", [low.op("Mul", [total, factor], (*shape[:2], 1, shape[3]))])
+
+
+def _shares(low: Lowering, window: Window) -> np.ndarray:
+    """One over the number of elements of each window, padding included only where it counts."""
+    if low.integer("count_include_pad", 0) or not any(_ints(low, "pads", (0,))):
+        return np.array(1 / prod(window.kernel))
+    counts = np.ones(())
+    for axis, size in enumerate(low.shape(0)[2:]):
+        first = np.arange(window.places[axis]) * window.strides[axis] - window.before[axis]
+        taken = first[:, None] + np.arange(window.kernel[axis]) * window.dilations[axis]
+        counts = np.multiply.outer(counts, ((taken >= 0) & (taken < size)).sum(1))
+    return (1 / counts).reshape(1, 1, 1, -1)
