@@ -99,6 +99,46 @@ CASES: dict[str, Case] = {
                      {"o": LONG}),
     "double": Case((N("Add", "xy", "o"),), {"x": RNG.standard_normal((5, 6)), "y": RNG.standard_normal(6)},
                    {"o": DOUBLE}, tolerance=1e-14),
+    "convolution": Case(
+        (N("Conv", "xwb", "y", {"pads": [1, 1, 1, 1]}), N("Relu", "y", "z")),
+        {"x": f(2, 3, 10, 12), "w": f(8, 3, 3, 3), "b": f(8)},
+        {"z": FLOAT},
+    ),
+    "convolution in groups": Case(
+        (N("Conv", "xw", "y", {"pads": [0, 1, 1, 0], "strides": [2, 2], "dilations": [1, 2], "group": 2}),),
+        {"x": f(2, 4, 11, 13), "w": f(6, 2, 3, 3)},
+        {"y": FLOAT},
+    ),
+    "transposed convolution": Case(
+        (N("ConvTranspose", "xwb", "y", {"pads": [1] * 4, "strides": [2, 2], "output_padding": [1, 0], "group": 2}),),
+        {"x": f(2, 4, 5, 6), "w": f(4, 3, 3, 3), "b": f(6)},
+        {"y": FLOAT},
+    ),
+    "largest of windows": Case(
+        (N("MaxPool", "x", "y", {"pads": [1, 1, 1, 1], "strides": [2, 2], "kernel_shape": [3, 3]}),),
+        {"x": f(2, 4, 9, 10)},
+        {"y": FLOAT},
+    ),
+    "mean of windows": Case(
+        (N("AveragePool", "x", "y", {"pads": [1, 1, 1, 1], "strides": [2, 2], "kernel_shape": [3, 3]}),),
+        {"x": f(2, 4, 9, 10)},
+        {"y": FLOAT},
+    ),
+    "embedding": Case(
+        (N("Gather", "wi", "y"), N("Relu", "y", "z")),
+        {"w": f(50, 32), "i": RNG.integers(0, 50, (4, 6))},
+        {"z": FLOAT},
+    ),
+    "running sum": Case((N("CumSum", "ws", "z"),), {"w": f(6, 34)}, {"z": FLOAT}, {"s": np.array(1)}),
+    "correct answers": Case(
+        (
+            N("ArgMax", "x", "y", {"axis": 1, "keepdims": 0}), N("Equal", "yt", "e"), N("Cast", "e", "c", {"to": LONG}),
+            N("ReduceSum", "ca", "s", {"keepdims": 0}),
+        ),
+        {"x": f(125, 10), "t": RNG.integers(0, 10, 125)},
+        {"s": LONG},
+        {"a": ints(0)},
+    ),
     "scalars": Case((N("ReduceSum", "x", "s", {"keepdims": 0}), N("Div", "es", "o")), {"x": f(6, 34)}, {"o": FLOAT},
                     {"e": np.array(1, np.float32)}),
 }  # fmt: skip

@@ -32,17 +32,8 @@ HOST: dict[DType, type[np.generic]] = {
 }
 
 REARRANGEMENTS = (
-    "Reshape",
-    "Transpose",
-    "Expand",
-    "Slice",
-    "Tile",
-    "Take",
-    "Concat",
-    "Pad",
-    "Unfold",
-    "Spread",
-    "Identity",
+    *("Identity", "Reshape", "Transpose", "Expand", "Tile"),
+    *("Slice", "Take", "Concat", "Pad", "Unfold", "Spread"),
 )
 """Operators that only move elements; what they mean stands in `views`."""
 

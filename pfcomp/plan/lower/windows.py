@@ -120,9 +120,8 @@ def _columns(low: Lowering, bits: int) -> tuple[str, Window]:
         raise UnknownError("ceil_mode 1")
     window = _window(low, _ints(low, "kernel_shape", ()), result[2:])
     inside, places = prod(window.kernel), prod(window.places)
-    flat = low.op(
-        "Unfold", low.node.inputs[:1], (shape[0], shape[1] * inside, places), attributes=window.attributes(bits)
-    )
+    wanted = (shape[0], shape[1] * inside, places)
+    flat = low.op("Unfold", low.node.inputs[:1], wanted, attributes=window.attributes(bits))
     return low.op("Reshape", [flat], (*shape[:2], inside, places)), window
 
 
