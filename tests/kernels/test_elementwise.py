@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,11 @@ from hypothesis import strategies as st
 
 from pfcomp.emulator import Machine
 from pfcomp.isa import parse
-from pfcomp.kernels.elementwise import immediate
+from pfcomp.isa.model import Address, Operand, Place
+from pfcomp.isa.pack import Builder, pack
+from pfcomp.kernels.elementwise import VectorEmitter, immediate
+from pfcomp.kernels.page import page
+from pfcomp.kernels.recipes.values import Constant
 from pfcomp.kernels.table import ELEMENTWISE
 
 
@@ -34,3 +40,21 @@ def test_constants_are_exact(patterns: list[int]) -> None:
     for bits, line in zip(patterns, dump, strict=True):
         expected = np.uint64(bits << 32 | bits)
         assert f"v:0x{expected:X})" in line
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([1, 2**32, 2**63, 2**64 - 1]), min_size=1, max_size=20))
+def test_long_constants_are_exact(patterns: list[int]) -> None:
+    builder = Builder()
+    emitter = VectorEmitter(builder)
+    for k, bits in enumerate(patterns):
+        emitter.store(Constant(bits), Operand(Place.LM1, 2, Address(2 * k)))
+    machine = Machine()
+    gets = parse("\n".join(f"d get $ln{2 * k}n0c0b0m0p0 1" for k in range(len(patterns))))
+    machine.run(machine.load(pack(builder.finish()).program))
+    for bits, line in zip(patterns, machine.run(machine.load(gets)).dump, strict=True):
+        assert f"v:0x{bits:X})" in line
+
+
+def test_the_page_on_numerics_is_up_to_date() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "numerics.md").read_text(encoding="utf-8")
+    assert page(text) == text

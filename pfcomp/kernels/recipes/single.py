@@ -51,8 +51,8 @@ ROUNDED: tuple[Row, ...] = (
         "Add", arithmetic.folded("fvadd"), "one rounding to nearest even", ulp=0.5, **TWO,
         specials="tiny results and -0 become +0",
     ),
-    _row("HardSigmoid", arithmetic.hard_sigmoid, "min(max(alpha x + beta, 0), 1)", ulp=0.51),
-    _row("HardSwish", arithmetic.hard_swish, "x min(max(x/6 + 1/2, 0), 1)", ulp=1.5),
+    _row("HardSigmoid", arithmetic.hard_sigmoid, "min(max(alpha x + beta, 0), 1)", ulp=1.0, domain="in units of 2^-23"),
+    _row("HardSwish", arithmetic.hard_swish, "x min(max(x/6 + 1/2, 0), 1)", ulp=1.0, domain="in units of |x|"),
     _row("LeakyRelu", arithmetic.leaky_relu, "x or alpha x", ulp=0.51),
     _row(
         "Mod", rounding.fmod, "a - trunc(a/b) b, the sign of a", refuse=_only_fmod, **TWO,
