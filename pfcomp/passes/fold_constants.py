@@ -13,6 +13,9 @@ from pfcomp.passes.merge_equal import RANDOM_OPS
 GROWTH_LIMIT = 4096
 """A result with more elements than this is folded only where it is no larger than the constants it comes from."""
 
+READ_LIMIT = 1 << 26
+"""Larger constants are left alone: a copy costs more than the node, and onnxruntime takes 2 GB at once."""
+
 
 def run(model: ir.Model) -> int:
     """Number of nodes replaced by constants."""
@@ -62,7 +65,7 @@ def _stays_small(node: ir.Node) -> bool:
         return False
     size = sum(math.prod(shape) for shape in shapes if shape is not None)
     read = sum(math.prod(shape_of(value) or ()) for value in node.inputs if value is not None)
-    return size <= max(GROWTH_LIMIT, read)
+    return size <= max(GROWTH_LIMIT, read) and read <= READ_LIMIT
 
 
 def _is_needed(value: ir.Value, inside: set[ir.Node]) -> bool:

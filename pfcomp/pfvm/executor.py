@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from pfcomp.errors import SourceError
 from pfcomp.pfvm.emulate import emulated
+from pfcomp.pfvm.external import large_constants, serialised, with_references
 from pfcomp.pfvm.models import read_proto, to_ir
 from pfcomp.pfvm.session import open_session, run_session
 
@@ -74,7 +75,11 @@ class PFVM:
         return self._executed(*self._tracing, self._feeds(inputs))
 
     def _open(self, model: ir.Model, optimise: bool = True) -> Any:
-        return open_session(serialised(emulated(model)), self._device, threads=self._threads, optimise=optimise)
+        lean = _without_defaults(emulated(model))
+        large = large_constants(lean)
+        data = with_references(lean, large, "weights") if large else serialised(lean)
+        weights = {str(value.name): value.const_value for value in large}
+        return open_session(data, self._device, threads=self._threads, optimise=optimise, weights=weights)
 
     def _executed(self, session: Any, model: ir.Model, feeds: dict[str, Any]) -> dict[str, Any]:
         """Outputs by name; bfloat16 passes the session's border as float32."""
@@ -105,9 +110,12 @@ class PFVM:
         return feeds
 
 
-def serialised(model: ir.Model) -> bytes:
-    """Protobuf bytes of a model, the same for equal models."""
-    return ir.to_proto(model).SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+def _without_defaults(model: ir.Model) -> ir.Model:
+    """A copy without the first values of inputs: every call feeds the states."""
+    copy: ir.Model = model.clone()
+    for name in [str(value.name) for value in copy.graph.inputs]:
+        copy.graph.initializers.pop(name, None)
+    return copy
 
 
 def _observable(model: ir.Model) -> ir.Model:

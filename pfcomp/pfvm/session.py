@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 import onnxruntime
 
@@ -14,10 +16,18 @@ _ERRORS_ONLY = 3
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
-def open_session(model: bytes | str, device: str = "cpu", *, threads: int = 1, optimise: bool = True) -> Any:
+def open_session(
+    model: bytes | str,
+    device: str = "cpu",
+    *,
+    threads: int = 1,
+    optimise: bool = True,
+    weights: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
     """An onnxruntime session of serialised ONNX or of a file.
 
-    `device` is `cpu`, `cuda` or `cuda:<index>`. Raises DeviceError PF0318 where the provider is missing or the model
+    `device` is `cpu`, `cuda` or `cuda:<index>`; `weights` are the contents (onnx_ir tensors) of initializers that the
+    model only refers to. Raises DeviceError PF0318 where the provider is missing or the model
     does not load.
     """
     options = onnxruntime.SessionOptions()
@@ -27,10 +37,25 @@ def open_session(model: bytes | str, device: str = "cpu", *, threads: int = 1, o
     options.use_deterministic_compute = True
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_BASIC if optimise else level.ORT_DISABLE_ALL
+    arrays = {name: _array(tensor) for name, tensor in weights.items()}
+    if arrays:
+        values = [_ort_value(arrays[name], tensor.dtype) for name, tensor in weights.items()]
+        options.add_external_initializers(list(arrays), values)
     try:
-        return onnxruntime.InferenceSession(model, options, providers=[_provider(device)])
+        session = onnxruntime.InferenceSession(model, options, providers=[_provider(device)])
     except Exception as error:
         raise DeviceError("PF0318", f"onnxruntime does not load the model: {_first_line(error)}") from error
+    session.pfcomp_weights = arrays  # onnxruntime reads them where they are and does not own them
+    return session
+
+
+def _array(tensor: Any) -> Any:
+    array = np.ascontiguousarray(tensor.numpy())
+    return array.view(np.uint16) if tensor.dtype == ir.DataType.BFLOAT16 else array
+
+
+def _ort_value(array: Any, dtype: ir.DataType) -> Any:
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, int(dtype))
 
 
 def _provider(device: str) -> Any:

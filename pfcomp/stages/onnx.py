@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pfcomp.artifacts import write_zst
 from pfcomp.options import Options
 from pfcomp.stages.report import StageReport
 from pfcomp.stages.table import CAPTURED, MODEL, SOURCE_MODEL
@@ -15,17 +14,19 @@ if TYPE_CHECKING:
 
 
 def run(directory: Path, options: Options) -> StageReport:
-    """Write `model.onnx.zst`: byte-deterministic, accepted by onnx.checker, readable by any ONNX tool after unzstd."""
+    """Write `model.onnx.zst`: byte-deterministic, accepted by onnx.checker, readable by any ONNX tool after unzstd.
+
+    Weights of more than 2 GB lie beside it, as `model.onnx.data`.
+    """
     from pfcomp.passes.runner import optimise
-    from pfcomp.pfvm.executor import serialised
-    from pfcomp.pfvm.models import check_proto, parse_proto
+    from pfcomp.pfvm.external import write_model
+    from pfcomp.pfvm.models import check_proto, to_proto
 
     model = _source_model(directory)
     before = len(model.graph)
     optimise(model)
-    data = serialised(model)
-    check_proto(parse_proto(data), MODEL)
-    write_zst(directory / MODEL, data)
+    check_proto(to_proto(model), MODEL)
+    files = write_model(model, directory / MODEL)
     kinds = {node.op_type for node in model.graph}
     weights = sum(value.const_value.nbytes for value in model.graph.initializers.values() if value.const_value)
     figures = (
@@ -34,7 +35,7 @@ def run(directory: Path, options: Options) -> StageReport:
         ("op types", len(kinds)),
         ("weight bytes", weights),
     )
-    return StageReport("onnx", figures, (MODEL,))
+    return StageReport("onnx", figures, files)
 
 
 def _source_model(directory: Path) -> ir.Model:

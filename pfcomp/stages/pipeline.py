@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pfcomp.artifacts import atomic_write, read_zst
 from pfcomp.cache import Cache
 from pfcomp.errors import SourceError
 from pfcomp.options import Options, Stage, load_preset, resolve
@@ -139,7 +138,9 @@ def _finish(work: Work, outcomes: tuple[StageOutcome, ...]) -> CompileResult:
     """The result, after the side output that `out_onnx` asks for."""
     wanted = work.options.text("out_onnx")
     if wanted and any(outcome.stage == "onnx" for outcome in outcomes):
-        atomic_write(wanted, read_zst(work.directory / MODEL))
+        from pfcomp.pfvm.external import copy_model
+
+        copy_model(work.directory / MODEL, Path(wanted))
     return CompileResult(work.directory, outcomes)
 
 

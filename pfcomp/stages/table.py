@@ -16,7 +16,9 @@ Run = Callable[[Path, Options], StageReport]
 
 CAPTURED = "captured.json.zst"
 SOURCE_MODEL = "source.onnx.zst"  # a user's own ONNX model, in place of a captured graph
+SOURCE_DATA = "source.onnx.data"  # its weights, where they do not fit into one ONNX message
 MODEL = "model.onnx.zst"
+DATA = "model.onnx.data"
 SCHEDULE = "schedule.json.zst"
 
 
@@ -61,7 +63,7 @@ TABLE: dict[Stage, StageInfo] = {
     )
 }
 
-FILES: tuple[str, ...] = (SOURCE_MODEL, *(name for row in TABLE.values() for name in row.outputs))
+FILES: tuple[str, ...] = (SOURCE_MODEL, SOURCE_DATA, DATA, *(name for row in TABLE.values() for name in row.outputs))
 """Every file that a stage may leave in a codegen_dir; the manifest comes on top."""
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfcomp.artifacts import atomic_write, write_zst
+from pfcomp.artifacts import atomic_write
 from pfcomp.errors import ArtifactError
 from pfcomp.options import Options
 from pfcomp.stages.report import StageReport
-from pfcomp.stages.table import CAPTURED, SOURCE_MODEL
+from pfcomp.stages.table import CAPTURED, SOURCE_DATA, SOURCE_MODEL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,12 +37,13 @@ def trace_function(
 
 def from_onnx(directory: Path, path: str | Path) -> StageReport:
     """Take a user's `.onnx` or `.onnx.zst` file as the source. Raises SourceError PF0315, PF0316."""
+    from pfcomp.pfvm.external import write_proto
     from pfcomp.pfvm.models import check_proto, read_proto
 
     proto = read_proto(path)
     check_proto(proto, Path(path).name)
     (directory / CAPTURED).unlink(missing_ok=True)
-    write_zst(directory / SOURCE_MODEL, proto.SerializeToString(deterministic=True))
+    write_proto(proto, directory / SOURCE_MODEL)
     return _described_model(directory, proto)
 
 
@@ -82,4 +83,5 @@ def _described_model(directory: Path, proto: Any) -> StageReport:
     lines += [f"output   {value.name}" for value in graph.output]
     atomic_write(directory / TRACE_TEXT, ("\n".join(lines) + "\n").encode())
     figures = (("inputs", len(graph.input)), ("outputs", len(graph.output)), ("operations", len(graph.node)))
-    return StageReport("trace", figures, (TRACE_TEXT, SOURCE_MODEL))
+    files = [name for name in (SOURCE_MODEL, SOURCE_DATA) if (directory / name).exists()]
+    return StageReport("trace", figures, (TRACE_TEXT, *files))

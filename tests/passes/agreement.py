@@ -4,7 +4,7 @@ from pfcomp.frontend.tolerance import relative_error, tolerance
 from pfcomp.passes import lower_ops
 from pfcomp.passes.runner import ROUNDS, STANDARD, apply
 from pfcomp.pfvm.emulate import emulated
-from pfcomp.pfvm.executor import serialised
+from pfcomp.pfvm.external import serialised
 from pfcomp.pfvm.session import open_session, run_session
 
 REDUCTION = 256

@@ -17,7 +17,8 @@ from pfcomp.frontend.torch_tensor import to_numpy
 from pfcomp.passes.core_ops import classify
 from pfcomp.passes.runner import optimise
 from pfcomp.pfvm import PFVM
-from pfcomp.pfvm.executor import STATE_SUFFIX, serialised
+from pfcomp.pfvm.executor import STATE_SUFFIX
+from pfcomp.pfvm.external import serialised
 
 Function = Callable[[dict[str, torch.Tensor]], Mapping[str, torch.Tensor]]
 
