@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,12 @@ VECTOR = 8 * 4096
 """Elements of a vector: four addresses, two words in each."""
 
 Array = NDArray[np.generic]
-_machine = Machine()
+
+
+@cache
+def machine() -> Machine:
+    """One machine for all tests: its memories are written before they are read."""
+    return Machine()
 
 
 def element(name: str, op: str, inputs: int | Sequence[str], output: str = "y", **attributes: object) -> MNNode:
@@ -51,7 +57,7 @@ def compute(
     dtypes = {**{n: t for n, (t, _) in sources.items()}, **(inner or {}), **outputs}
     immediates = {n: a for n, (_, a) in sources.items() if isinstance(a, Immediate)}
     packed = emit(node, dtypes, inputs, results, immediates, count, words)
-    _machine.run(_machine.load(packed.program))
+    machine().run(machine().load(packed.program))
     return {name: _get(results[name], outputs[name], count, words) for name in outputs}
 
 
@@ -110,12 +116,12 @@ def _image(array: Array, words: int) -> NDArray[np.uint64]:
 def _put(address: int, image: NDArray[np.uint64], count: int) -> None:
     lines = image.reshape(-1, 8, 512).transpose(1, 0, 2)
     start = ROWS[Location.LM0] + address
-    _machine.state.mem[:, start : start + lines.shape[1]] = lines
+    machine().state.mem[:, start : start + lines.shape[1]] = lines
 
 
 def _get(address: int, dtype: DType, count: int, words: int) -> Array:
     start, size = ROWS[Location.LM1] + address, _size(dtype, words) * count
-    lines = _machine.state.mem[:, start : start + size].transpose(1, 0, 2).reshape(-1, 4096)
+    lines = machine().state.mem[:, start : start + size].transpose(1, 0, 2).reshape(-1, 4096)
     if dtype.bits == 64:
         return lines.reshape(-1, words, 4096).transpose(0, 2, 1).reshape(-1).view(HOST[dtype])
     pair = np.stack([lines >> np.uint64(32), lines & np.uint64(0xFFFFFFFF)], -1).astype(np.uint32)

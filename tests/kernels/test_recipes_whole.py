@@ -127,8 +127,20 @@ def test_known_operands(dtype: DType) -> None:
     a, _ = PAIRS[dtype]
     low, high = (dtype, Immediate(dtype, -5)), (dtype, Immediate(dtype, 100))
     np.testing.assert_array_equal(apply("Clip", [(dtype, a), low, high], dtype), np.clip(a, -5, 100))
-    np.testing.assert_array_equal(apply("Mod", [(dtype, a), low], dtype), np.mod(a, HOST[dtype](-5)))
     np.testing.assert_array_equal(apply("Sub", [high, (dtype, a)], dtype), HOST[dtype](100) - a)
+
+
+@INTEGERS
+@pytest.mark.parametrize("divisor", [1, 7, 64, -8, 1 << 30])
+def test_division_by_known_numbers(divisor: int, dtype: DType) -> None:
+    a, _ = PAIRS[dtype]
+    operands = [(dtype, a), (dtype, Immediate(dtype, divisor))]
+    floored, remainder = np.floor_divide(a, HOST[dtype](divisor)), np.mod(a, HOST[dtype](divisor))
+    towards_zero = floored + ((remainder != 0) & ((a < 0) != (divisor < 0)))
+    np.testing.assert_array_equal(apply("Div", operands, dtype), towards_zero)
+    np.testing.assert_array_equal(apply("Mod", operands, dtype), remainder)
+    np.testing.assert_array_equal(apply("Mod", operands, dtype, fmod=1), np.fmod(a, HOST[dtype](divisor)))
+    np.testing.assert_array_equal(apply("Mul", operands, dtype), a * HOST[dtype](divisor))
 
 
 @pytest.mark.parametrize("dtype", [FLOAT, INT, LONG, DOUBLE])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pfcomp.kernels.recipes.emitter import Attributes, Emitter, Recipe, Value
 from pfcomp.kernels.recipes.exponential import MAGIC, MAGIC_BITS
 from pfcomp.kernels.recipes.rounding import WHOLE, WHOLE_BITS
-from pfcomp.kernels.recipes.values import LONG, WORD
+from pfcomp.kernels.recipes.values import LONG, WORD, Constant
 
 DOUBLE_WHOLE, DOUBLE_WHOLE_BITS = 2.0**52, 0x4330000000000000
 DOUBLE_MAGIC, DOUBLE_MAGIC_BITS = 1.5 * 2.0**52, 0x4338000000000000
@@ -76,6 +76,8 @@ def multiply(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
 
 def _long_pieces(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     """Doubles with x = x0 + 2^22 x1 + 2^44 x2 modulo 2^64, none negative."""
+    if isinstance(x, Constant):
+        return e.d(x.bits & 0x3FFFFF), e.d(x.bits >> 22 & 0x3FFFFF), e.d(x.bits >> 44)
     bits = [
         e.op("land", x, e.l(0x3FFFFF)),
         e.op("land", e.op("ullsr", x, e.word(22)), e.l(0x3FFFFF)),

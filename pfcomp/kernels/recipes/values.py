@@ -72,3 +72,8 @@ def constant(immediate: Immediate) -> Constant:
         return double(float(immediate.value))
     number = int(immediate.value)
     return long(number) if immediate.dtype is DType.LONG else both(number)
+
+
+def signed_value(known: Constant, bits: int = 64) -> int:
+    """The number that the low `bits` of a constant are in two's complement."""
+    return known.bits - (1 << bits) if known.bits >> (bits - 1) else known.bits
