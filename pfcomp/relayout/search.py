@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from pfcomp.relayout.moves.copying import Copy, Words
+from pfcomp.relayout.moves.interleave import UPPER_MAB, Interleave
 from pfcomp.relayout.moves.model import (
     ANY,
     COPY,
@@ -25,6 +26,7 @@ from pfcomp.relayout.moves.model import (
     Places,
     Universe,
     count,
+    held,
     replaced,
 )
 from pfcomp.relayout.moves.problem import Problem
@@ -33,9 +35,17 @@ from pfcomp.relayout.moves.select import Select
 from pfcomp.relayout.moves.through import Form, Through
 from pfcomp.relayout.moves.transpose import Transpose
 
-MAX_EXPANSIONS = 1500
+MAX_EXPANSIONS = 200
+HASTE = 4
+"""Weight of the steps that remain in a second search, which goes for any plan."""
+MAX_IMPROVING = 40
+"""Expansions after some plan is known."""
 MAX_WORDS = 2048
 """Long words of a local memory."""
+
+
+_GUESSES = ((WORD + PE, 1, 1), (MAB, 12, 1), (L1B, 12, 4), (L2B, 80, 4))
+"""For the places of each level that are wrong: steps in any case, and for every four long words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +56,21 @@ class _Node:
 
 
 def search(problem: Problem) -> tuple[Move, ...] | None:
-    """The cheapest moves found that reach the goal; None if there are none within the limits."""
-    queue: list[tuple[int, int, int, _Node]] = []
+    """The cheapest moves found that reach the goal, in a hurry if they are far; None if none are within the limits."""
+    for haste in (1, HASTE):
+        found = _search(problem, haste)
+        if found is not None:
+            return found
+    return None
+
+
+def _search(problem: Problem, haste: int) -> tuple[Move, ...] | None:
+    queue: list[tuple[int, int, int, _Node]] = [(0, 0, 0, _Node(0, problem.start, ()))]
     best = {problem.start: 0}
-    serial = 0
-    heapq.heappush(queue, (0, 0, serial, _Node(0, problem.start, ())))
-    expansions = 0
-    while queue and expansions < MAX_EXPANSIONS:
+    found: _Node | None = None
+    serial = expansions = 0
+    limit = MAX_EXPANSIONS
+    while queue and expansions < limit:
         *_, node = heapq.heappop(queue)
         if node.cost > best[node.places]:
             continue
@@ -66,10 +84,14 @@ def search(problem: Problem) -> tuple[Move, ...] | None:
             if (known is None or cost < known) and _fits(problem.universe, move.after):
                 best[move.after] = cost
                 serial += 1
-                left = State(problem, move.after).at_least()
                 entry = _Node(cost, move.after, (*node.path, move))
-                heapq.heappush(queue, (cost + left, len(entry.path), serial, entry))
-    return None
+                after = State(problem, move.after)
+                if after.done and (found is None or cost < found.cost):
+                    limit = limit if found else min(limit, expansions + MAX_IMPROVING)
+                    found = entry
+                if found is None or cost < found.cost or entry is found:
+                    heapq.heappush(queue, (cost + haste * after.remaining(), len(entry.path), serial, entry))
+    return found and found.path
 
 
 def _fits(universe: Universe, places: Places) -> bool:
@@ -98,13 +120,18 @@ class State:
         """True if one of the places is not as wanted."""
         return any(self.wrong[p] for p in which)
 
-    def at_least(self) -> int:
-        """Steps that no plan can save: the last move writes the result."""
+    def remaining(self) -> int:
+        """About how many steps are still needed: what the cheapest moves of each kind take that is wrong."""
         if self.done:
             return 0
-        words = count(self.universe, tuple(i for i in range(len(self.universe.sizes)) if i not in self.home))
-        kinds = sum(self.any_wrong(which) for which in (WORD + PE, MAB, L1B + L2B))
-        return kinds + words // 8
+        words = min(count(self.universe, self.address), self.problem.words)
+        steps = 0
+        for which, fixed, quarters in _GUESSES:
+            if any(self.wrong[p] and (self.places[p] >= 0 or self.problem.goal[p] not in self.address) for p in which):
+                steps += fixed + quarters * words // 4
+        if any(self.wrong[p] and self.places[p] == COPY for p in PE + MAB + L1B + L2B):
+            steps += 6 + self.problem.words // 4
+        return max(steps, self.problem.words // 8)
 
     def actions(self) -> Iterator[Move]:
         """Moves that may help."""
@@ -113,6 +140,7 @@ class State:
         yield from self._words()
         yield from self._rotations()
         yield from self._throughs()
+        yield from self._interleavings()
 
     def _selections(self) -> Iterator[Move]:
         fitting = {p: g for p, g in enumerate(self.problem.goal) if p not in WORD and self._selects(p, g)}
@@ -136,12 +164,23 @@ class State:
                 yield Words(self.universe, self.places, after)
 
     def _rotations(self) -> Iterator[Move]:
-        for size in range(len(MAB), 0, -1):
-            for low in range(len(MAB) - size, -1, -1):
-                field = MAB[low : low + size]
+        for low, size in self._fields():
+            for after in self._blockwise(MAB[low : low + size]):
+                yield Rotate(self.universe, self.places, after, low, size)
+
+    def _fields(self) -> Iterator[tuple[int, int]]:
+        """First bit and size of runs of MAB places that are not right; parts of a run if it cannot be put right."""
+        for low in range(len(MAB)):
+            for high in range(len(MAB), low, -1):
+                field = MAB[low:high]
                 if self.any_wrong(field) and not any(self._right_item(p) for p in field):
-                    for after in self._blockwise(field):
-                        yield Rotate(self.universe, self.places, after, low, size)
+                    yield low, high - low
+                    if all(self.wrong[p] and self.places[p] >= 0 and not self._missing(p) for p in field):
+                        break
+
+    def _missing(self, place: int) -> bool:
+        """True if the place shall hold an item that lies in another place."""
+        return self.problem.goal[place] not in (*self.address, COPY, ANY)
 
     def _right_item(self, place: int) -> bool:
         return self.places[place] >= 0 and not self.wrong[place]
@@ -158,9 +197,41 @@ class State:
             gathered = {"l1bmd": (), "l1bmm": MAB, "l1bmp": MAB + PE}[form]
             after = replaced(self.places, {**upper, **lower, **dict.fromkeys(gathered, COPY)})
             if after != self.places and len(set(_items(after))) == len(_items(after)):
-                move = Through(self.universe, self.places, after, form)
+                move = Through(self.universe, self.places, after, form, self._paired(after))
                 if move.batch:
                     yield move
+
+    def _paired(self, after: Places) -> bool:
+        """True unless a transfer's result is the goal and does not have the items of neighbouring MABs side by side."""
+        if State(self.problem, after).wrong.count(True):
+            return True
+        first = self.places[MAB[0]]
+        return (self.problem.target_strides[first] if first >= 0 else min(self._strides(), default=0)) == 1
+
+    def _strides(self) -> list[int]:
+        return [self.problem.target_strides[i] for i in self.address if i not in self.home]
+
+    def _interleavings(self) -> Iterator[Move]:
+        """L1Bs against pairs of MABs, if both are wrong."""
+        if not (self.any_wrong(L1B) and self.any_wrong(UPPER_MAB)):
+            return
+        for split, chosen, given in ((True, L1B, UPPER_MAB), (False, UPPER_MAB, L1B)):
+            passed = dict(zip(given, held(self.places, chosen), strict=True))
+            pool = (*self.address, *(i for i in held(self.places, given) if i >= 0))
+            for changes in self._from_pool(chosen, pool):
+                after = replaced(self.places, {**passed, **changes})
+                if not any(self._limited(i) for i in (*held(after, chosen + given), *held(self.places, given))):
+                    yield Interleave(self.universe, self.places, after, split)
+
+    def _from_pool(self, which: tuple[int, ...], pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
+        """Every place takes its item from the pool; what is missing is replaced by copies, or by fillers."""
+        goals = {p: self.problem.goal[p] for p in which}
+        wanted = {p: max(goal, COPY) for p, goal in goals.items() if goal in (*pool, COPY, ANY)}
+        missing = [p for p in which if p not in wanted]
+        yield {**wanted, **dict.fromkeys(missing, COPY)}
+        fillers = self._fillers(tuple(wanted.values()), len(missing))
+        if missing and len(fillers) == len(missing):
+            yield {**wanted, **dict(zip(missing, fillers, strict=True))}
 
     def _levels(self, which: tuple[int, ...]) -> list[dict[int, int]]:
         """Changes of an upper level: none, or all wrong places, those without their item with copies or a filler."""
@@ -171,7 +242,7 @@ class State:
 
     def _blockwise(self, which: tuple[int, ...]) -> Iterator[Places]:
         """All wrong places of a level at once; what is missing is replaced by copies, or by fillers."""
-        missing = [p for p in which if self.wrong[p] and self.problem.goal[p] not in (*self.address, COPY, ANY)]
+        missing = [p for p in which if self.wrong[p] and self._missing(p)]
         wanted = {p: max(self.problem.goal[p], COPY) for p in which if self.wrong[p] and p not in missing}
         yield replaced(self.places, {**wanted, **dict.fromkeys(missing, COPY)})
         fillers = self._fillers(tuple(wanted.values()), len(missing))

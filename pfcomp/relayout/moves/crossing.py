@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pfcomp.relayout.moves.model import COPY, Places, Universe, Values, combinations, replaced, valid
+import numpy as np
+
+from pfcomp.relayout.moves.model import COPY, Places, Universe, Values, combinations, valid
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,47 +30,47 @@ class Crossing:
     copies: int
 
 
-@lru_cache(maxsize=1024)
-def crossing(universe: Universe, which: tuple[int, ...], before: Places, after: Places) -> Crossing:
-    """The crossing of the places `which` (fastest first); no item moves from one of them to another."""
-    taken = tuple(after[p] for p in reversed(which) if after[p] != before[p] and after[p] >= 0)
-    left = tuple(before[p] for p in reversed(which) if after[p] != before[p] and before[p] >= 0)
-    rows, blocks = combinations(universe, taken), combinations(universe, left)
-    senders = tuple(c for c in range(1 << len(which)) if _holds(universe, which, before, c))
-    kept = [p for p in which if before[p] == after[p]]
-    numbers = {tuple(row): n for n, row in enumerate(rows[:, taken].tolist())}
+@lru_cache(maxsize=4096)
+def crossing(universe: Universe, before: Places, after: Places) -> Crossing:
+    """The crossing of the level whose bits, the lowest first, hold `before` and shall hold `after`.
 
-    def origin(receiver: int, block: list[int]) -> tuple[int, int] | None:
-        bit = {p: receiver >> position & 1 for position, p in enumerate(which)}
-        sender = sum(
-            (bit[p] if p in kept else block[before[p]]) << position
-            for position, p in enumerate(which)
-            if before[p] >= 0
+    An item may stay where it is, but not move from one bit to another.
+    """
+    bits = range(len(before))
+    arriving = [bit for bit in reversed(bits) if after[bit] != before[bit] and after[bit] >= 0]
+    taken = combinations(universe, tuple(after[bit] for bit in arriving))
+    leaving = tuple(before[bit] for bit in reversed(bits) if after[bit] != before[bit] and before[bit] >= 0)
+    left = combinations(universe, leaving)
+    coordinates = [tuple(c >> bit & 1 for bit in bits) for c in range(1 << len(before))]
+    held = [c for c in coordinates if all(b == 0 or label >= 0 for b, label in zip(c, before, strict=True))]
+    exists = valid(universe, _values(universe, before, held))
+    senders = {c: number for number, c in enumerate(c for c, e in zip(held, exists.tolist(), strict=True) if e)}
+    rows = {tuple(row): number for number, row in enumerate(taken[:, [after[bit] for bit in arriving]].tolist())}
+
+    def origin(receiver: tuple[int, ...], block: list[int]) -> tuple[int, int] | None:
+        """A bit that stays is the receiver's, one that leaves is the block's, copies are the first."""
+        sender = tuple(
+            0 if label < 0 else receiver[bit] if label == after[bit] else block[label]
+            for bit, label in enumerate(before)
         )
-        row = numbers.get(tuple(bit[p] for p in reversed(which) if after[p] in taken))
-        return (senders.index(sender), row) if sender in senders and row is not None else None
+        row = rows.get(tuple(receiver[bit] for bit in arriving))
+        return (senders[sender], row) if sender in senders and row is not None else None
 
-    receivers = tuple(
-        tuple(origin(receiver, block) for block in blocks.tolist()) for receiver in range(1 << len(which))
-    )
     return Crossing(
-        changes=before != replaced(before, {p: after[p] for p in which}),
-        everywhere=all(after[p] == COPY for p in which),
-        taken=rows,
-        left=blocks,
-        senders=senders,
-        origins=receivers,
-        copies=sum(1 << position for position, p in enumerate(which) if after[p] == COPY),
+        changes=before != after,
+        everywhere=all(label == COPY for label in after),
+        taken=taken,
+        left=left,
+        senders=tuple(sum(b << bit for bit, b in enumerate(c)) for c in senders),
+        origins=tuple(tuple(origin(receiver, block) for block in left.tolist()) for receiver in coordinates),
+        copies=sum(1 << bit for bit in bits if after[bit] == COPY),
     )
 
 
-def _holds(universe: Universe, which: tuple[int, ...], places: Places, coordinate: int) -> bool:
-    """True for the first copy of something that exists."""
-    values = combinations(universe, ())[:1].copy()
-    for position, place in enumerate(which):
-        bit = coordinate >> position & 1
-        if places[place] >= 0:
-            values[0, places[place]] = bit
-        elif bit:
-            return False
-    return bool(valid(universe, values)[0])
+def _values(universe: Universe, labels: Places, coordinates: list[tuple[int, ...]]) -> Values:
+    """The values of the items at each coordinate."""
+    values = np.zeros((len(coordinates), len(universe.sizes)), np.int64)
+    for bit, label in enumerate(labels):
+        if label >= 0:
+            values[:, label] = [c[bit] for c in coordinates]
+    return values

@@ -106,6 +106,11 @@ def runs(terms: Sequence[Term]) -> list[_Run]:
     return [run for run in found if run.words]
 
 
+def set_bits(number: int) -> list[int]:
+    """The positions of the ones in a number."""
+    return [bit for bit in range(number.bit_length()) if number >> bit & 1]
+
+
 class IdentityWords:
     """Computes sums of terms with the ALU, in both words of every long word (T reads one of them, bases the other)."""
 
@@ -121,7 +126,7 @@ class IdentityWords:
 
     def total(self, terms: Sequence[Term], to: str) -> None:
         """Write the sum of the terms to a register."""
-        fields = [(run, bit) for run in runs(terms) for bit in range(run.words.bit_length()) if run.words >> bit & 1]
+        fields = [(run, bit) for run in runs(terms) for bit in set_bits(run.words)]
         if not fields:
             self.builder.op("zero", to=to)
             return

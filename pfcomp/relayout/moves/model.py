@@ -59,7 +59,7 @@ class Universe:
 
     def address_items(self, places: Places) -> tuple[int, ...]:
         """The items that lie in the address, ascending."""
-        return tuple(i for i in range(len(self.sizes)) if i not in places)
+        return tuple([i for i in range(len(self.sizes)) if i not in places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,11 @@ def labels(places: Places, which: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(places[p] for p in which if places[p] >= 0)
 
 
+def held(places: Places, which: tuple[int, ...]) -> Places:
+    """What lies in the places `which`, copies included."""
+    return tuple([places[p] for p in which])
+
+
 def replaced(places: Places, changes: dict[int, int]) -> Places:
     """The places with some of them holding something else."""
-    return tuple(changes.get(p, label) for p, label in enumerate(places))
+    return tuple([changes.get(p, label) for p, label in enumerate(places)])

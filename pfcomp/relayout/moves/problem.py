@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pfcomp.layout import Level
 from pfcomp.layout.digits import Moved, Slot, split_bits
-from pfcomp.relayout.moves.model import ANY, COPY, PLACES, Limit, Places, Universe
+from pfcomp.relayout.moves.model import ANY, COPY, PLACES, Limit, Places, Universe, count
 
 PLACE_OF = {place: number for number, place in enumerate(PLACES)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """What has to be moved: `goal` may have ANY, and `spare` items, of which only the value 0 exists, may lie there.
 
@@ -24,6 +25,11 @@ class Problem:
     spare: tuple[int, ...]
     source_strides: tuple[int, ...]
     target_strides: tuple[int, ...]
+
+    @cached_property
+    def words(self) -> int:
+        """Long words of the result that hold something."""
+        return count(self.universe, self.universe.address_items(self.goal))
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ comes down.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pfcomp.isa.model import MaskRef, Operand
 from pfcomp.isa.pack import Virtual
@@ -24,8 +25,10 @@ MABS = 16
 ROW = 64
 """Long words that one address of all PEs of an L1B takes."""
 
-ROUND_STEPS = 3
-"""Setting a pointer and the step before it can be used, and now and then a mask."""
+ROUND_STEPS = 2
+"""Setting a pointer and the step before it can be used."""
+
+SETUP_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Rotate:
         quads = -(-count(self.universe, self._others()) // 4)
         rounds = len(self._rounds())
         sent = 1 if self._all_copies() else rounds
-        return sent * (quads + ROUND_STEPS) + rounds * (quads + ROUND_STEPS) + 8
+        masks = 0 if self._wraps() else rounds
+        return (sent + rounds) * (quads + ROUND_STEPS) + masks + SETUP_STEPS
 
     @property
     def exact(self) -> bool:
@@ -63,19 +67,9 @@ class Rotate:
     def _wraps(self) -> bool:
         return self.low + self.size == len(MAB)
 
-    def _rounds(self) -> list[int]:
-        """The shifts that bring every MAB all values of the old items; equal copies are brought once."""
-        n = 1 << self.size
+    def _rounds(self) -> tuple[int, ...]:
         kept = sum(1 << bit for bit, place in enumerate(self._field()) if self.before[place] != COPY)
-        rounds: list[int] = []
-        seen: set[tuple[int, int]] = set()
-        shifts = range(n) if self._wraps() else [s for k in range(n) for s in ((k, -k) if k else (0,))]
-        for shift in shifts:
-            come = [(f, (f - shift) % n & kept) for f in range(n) if self._wraps() or 0 <= f - shift < n]
-            if not seen.issuperset(come):
-                rounds.append(shift)
-                seen.update(come)
-        return rounds
+        return _rounds(1 << self.size, kept, self._wraps())
 
     def emit(self, context: KernelContext, source: Store, target: Store) -> None:
         rounds = self._rounds()
@@ -88,7 +82,7 @@ class Rotate:
     def _batch(
         self,
         context: KernelContext,
-        rounds: list[int],
+        rounds: tuple[int, ...],
         source: tuple[Store, list[int]],
         target: tuple[Store, list[int]],
     ) -> None:
@@ -120,6 +114,19 @@ class Rotate:
         return tuple(WORDS * store.strides[i] if (i := places[p]) >= 0 else 0 for p in self._field())
 
 
+@lru_cache(maxsize=256)
+def _rounds(n: int, kept: int, wraps: bool) -> tuple[int, ...]:
+    """The shifts that bring every MAB all values of the bits `kept` of a field; equal copies are brought once."""
+    rounds: list[int] = []
+    seen: set[tuple[int, int]] = set()
+    for shift in range(n) if wraps else [0, *(s for k in range(1, n) for s in (k, -k))]:
+        come = [(f, (f - shift) % n & kept) for f in range(n) if wraps or 0 <= f - shift < n]
+        if not seen.issuperset(come):
+            rounds.append(shift)
+            seen.update(come)
+    return tuple(rounds)
+
+
 def _masked(operand: Operand, mask: int | None) -> Operand:
     return operand if mask is None else replace(operand, mask=MaskRef(mask))
 
@@ -131,6 +138,8 @@ class _Fields:
         self.context, self.low, self.size = context, low, size
         self.words = lanes.IdentityWords(context.builder)
         self.values: dict[int, Virtual] = {}
+        self.sums: dict[tuple[int, int], Virtual] = {}
+        self.pointers: dict[tuple[int, tuple[int, ...]], Virtual] = {}
 
     def value(self, place: int) -> Virtual:
         """The field, moved to bit `place`."""
@@ -141,30 +150,36 @@ class _Fields:
     def set(self, shift: int, weights: tuple[int, ...], register: str) -> None:
         """Write the sum of the weights of the bits of (f + shift) mod n to `register`."""
         op = self.context.builder.op
+        key = shift % (1 << self.size), weights
+        if key in self.pointers:
+            op("ipassa", self.pointers[key], to=register)
+            return
         terms = [lanes.Term(Level.MAB, bit, words) for bit, words in enumerate(weights)]
-        parts = [
-            (run, bit) for run in lanes.runs(terms) for bit in range(run.words.bit_length()) if run.words >> bit & 1
-        ]
+        parts = [(run, bit) for run in lanes.runs(terms) for bit in lanes.set_bits(run.words)]
         if not parts:
             op("zero", to=register)
             return
-        added = shift % (1 << self.size)
         total: Virtual | None = None
         for number, (run, bit) in enumerate(parts):
-            place = bit - run.low
-            moved = self._moved(added, place)
+            moved = self._moved(key[0], bit - run.low)
             mask = self.words.constant(((1 << run.size) - 1) << bit)
             last = number == len(parts) - 1
             part = op("iand", moved, mask, to=register if last and total is None else None)
             total = part if total is None else op("iadd", total, part, to=register if last else None)
+            self.pointers[key] = total
 
     def _moved(self, added: int, place: int) -> Virtual:
         """f + added, moved by `place` bits; bits beside the field may be anything."""
         op = self.context.builder.op
-        if place >= 0:
-            return op("iadd", self.value(place), self.words.constant(added << place)) if added else self.value(place)
-        total = op("iadd", self.value(0), self.words.constant(added)) if added else self.value(0)
-        return op("ilsr", total, self.words.constant(-place))
+        if place < 0:
+            return op("ilsr", self._moved(added, 0), self.words.constant(-place))
+        if added == 0:
+            return self.value(place)
+        if (added, place) not in self.sums:
+            less = 1 if added == 1 or (added - 1, place) in self.sums else added
+            addend = self.words.constant(less << place)
+            self.sums[added, place] = op("iadd", self._moved(added - less, place), addend)
+        return self.sums[added, place]
 
     def mask(self, shift: int) -> int:
         """A mask entry that holds where f + shift is a value of the field."""

@@ -33,6 +33,7 @@ from pfcomp.relayout.moves.model import (
     by_stride,
     combinations,
     count,
+    held,
     valid,
 )
 
@@ -50,12 +51,16 @@ MARGIN = 12
 
 @dataclass(frozen=True)
 class Through:
-    """L2B and L1B places take items of the address or copies, and the places below `form` take copies."""
+    """L2B and L1B places take items of the address or copies, and the places below `form` take copies.
+
+    `paired` says that neighbouring MABs (or, if all hold the same, addresses) become neighbours in memory.
+    """
 
     universe: Universe
     before: Places
     after: Places
     form: Form
+    paired: bool
 
     @property
     def exact(self) -> bool:
@@ -64,12 +69,12 @@ class Through:
     @cached_property
     def l2b(self) -> Crossing:
         """What L2Bs exchange."""
-        return crossing(self.universe, L2B, self.before, self.after)
+        return crossing(self.universe, held(self.before, L2B), held(self.after, L2B))
 
     @cached_property
     def l1b(self) -> Crossing:
         """What L1Bs of an L2B exchange."""
-        return crossing(self.universe, L1B, self.before, self.after)
+        return crossing(self.universe, held(self.before, L1B), held(self.after, L1B))
 
     @property
     def collected(self) -> bool:
@@ -135,15 +140,21 @@ class Through:
     def _batch_steps(self, addresses: int) -> int:
         block = self.block(addresses)
         up = self.up_blocks * -(-addresses // 4)
-        down = self.down_blocks * -(-addresses * self._received() // (4 if self.form == "l1bmd" else 8))
+        down = self.down_blocks * self._deliveries(addresses)
         if not self.raised:
             return up + down + MARGIN
         above_up, above_down = upper.steps(self, block)
         return max(up, above_up) + max(down, above_down) + upper.transfer_steps(self, block) + MARGIN
 
-    def _received(self) -> int:
-        """Long words that a PE receives for each address and block, copies of them that come along included."""
-        return 1 << sum(self.before[p] >= 0 for level in self._gathered() for p in level)
+    def _deliveries(self, addresses: int) -> int:
+        """Steps in which so many addresses of a block come down; steps that would bring copies only are left out."""
+        units = [p for level in self._gathered() for p in (() if self.collected and level is MAB else level)]
+        units = units if self.form != "l1bmp" or self.collected else [*PE, *MAB]
+        items = sum(self.before[p] >= 0 for p in units[2:])
+        if not units:
+            return -(-addresses // (8 if self.paired and self.form == "l1bmm" else 4))
+        pairs = self.paired and all(self.before[p] >= 0 for p in units[:3])
+        return -(-(addresses << items) // (2 if pairs else 1))
 
     def _gathered(self) -> tuple[tuple[int, ...], ...]:
         """The levels below L1B that take copies."""
