@@ -36,7 +36,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        return not self.report.error and not self.report.problems
+        return not (self.report.error or self.report.problems or self.report.findings)
 
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,6 +47,8 @@ class Checked:
 @click.option("--debug", is_flag=True, help="Print the traceback of errors.")
 def check(source: str, arguments: tuple[str, ...], samples: tuple[str, ...], as_json: bool, debug: bool) -> None:
     """Say what of SOURCE would compile: every operator, with the reason and source lines of those that would not.
+
+    Where all operators would, the whole is planned as well: layouts and memory.
 
     SOURCE is a model (.onnx, .onnx.zst), `file.py:function` with --sample for each input, or a script that uses mlsdk,
     which runs with ARGUMENTS; its compiled functions execute on pfvm:cpu, what it prints goes to stderr. The exit
@@ -89,7 +91,7 @@ def _function(source: FunctionSource, samples: Sequence[str]) -> Checked:
     from pfcomp.frontend.coverage import check_function
 
     function = load_function(source)
-    return Checked(source.function, check_function(function, parse_samples(samples), refusal))
+    return Checked(source.function, check_function(function, parse_samples(samples), refusal, blocker))
 
 
 def _model(path: Path) -> Checked:
@@ -103,7 +105,7 @@ def _model(path: Path) -> Checked:
     check_proto(proto, path.name)
     model = to_ir(to_opset(proto, OPSET), path.name)
     optimise(model)
-    return Checked(path.name.split(".")[0], check_model(model, refusal))
+    return Checked(path.name.split(".")[0], check_model(model, refusal, blocker))
 
 
 def _script(script: Path, arguments: Sequence[str]) -> Iterator[Checked]:
@@ -133,7 +135,7 @@ def _compiled(directory: Path) -> Checked:
     from pfcomp.frontend.coverage import check_model
     from pfcomp.pfvm.models import read_proto, to_ir
 
-    return Checked(directory.name, check_model(to_ir(read_proto(directory / MODEL), MODEL), refusal))
+    return Checked(directory.name, check_model(to_ir(read_proto(directory / MODEL), MODEL), refusal, blocker))
 
 
 def refusal(node: ir.Node) -> str | None:
@@ -149,6 +151,19 @@ def refusal(node: ir.Node) -> str | None:
     return found[0].reason if found else None
 
 
+def blocker(model: ir.Model) -> str:
+    """Why the planner would not take a model all of whose nodes it takes: no layout, too little memory; else ""."""
+    from pfcomp.options import resolve
+    from pfcomp.plan.planner import plan
+    from pfcomp.plan.source_graph import read_model
+
+    try:
+        plan(read_model(model), resolve(None, None))
+    except PfcompError as error:
+        return str(error)
+    return ""
+
+
 def _lines(result: Checked) -> list[str]:
     """A head line, then a row for each operator that would not compile and one for all that would."""
     report = result.report
@@ -158,7 +173,8 @@ def _lines(result: Checked) -> list[str]:
     head = f"{result.name}: {report.nodes - bad} of {report.nodes} nodes would compile ({report.percent:.1f} %)"
     rows = [("no", p.op, f"x{p.count}", p.reason, ", ".join(p.sources) or ", ".join(p.nodes)) for p in report.problems]
     rows += [("yes", op, f"x{count}", "", "") for op, count in _taken(report)]
-    return [head, *(f"  {line}" for line in table(rows))] if rows else [head]
+    findings = [f"  no  {finding}" for finding in report.findings]
+    return [head, *findings, *(f"  {line}" for line in table(rows))] if rows else [head, *findings]
 
 
 def _taken(report: CheckReport) -> list[tuple[str, int]]:
@@ -181,5 +197,6 @@ def _json(result: Checked) -> dict[str, object]:
         "percent": report.percent,
         "supported": dict(_taken(report)),
         "problems": problems,
+        "findings": list(report.findings),
         "error": report.error or None,
     }

@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from pfcomp.cli.main import cli
+from pfcomp.errors import UnsupportedError
 from pfcomp.frontend.coverage import aten_table, page
 from pfcomp.kernels.table import ELEMENTWISE
 from pfcomp.passes.core_ops import CORE_OPS
@@ -27,6 +28,9 @@ def angles(inputs):
 def numbers(inputs):
     return {"out": inputs["x"] + 1}
 
+def undefined(inputs):
+    return {"out": inputs["x"] + torch.tensor([1.0, float("nan"), 2.0, 3.0])}
+
 def untraceable(inputs):
     return {"out": 1}
 """
@@ -38,6 +42,15 @@ x = torch.ones(3, 4)
 double = context.compile(lambda i: {"y": i["x"] + i["x"]}, {"x": x}, "one")
 print("got", double({"x": x})["y"].cpu().sum().item(), *sys.argv[1:])
 context.compile(lambda i: {"z": torch.erf(i["x"].double())}, {"x": x}, "two")
+"""
+CONSTRAINED = """\
+import torch
+from mlsdk import Context, MNDevice
+context = Context(MNDevice("emu2"))
+x = torch.ones(3, 4)
+consumer = context.compile(lambda i: {"y": i["x"] + i["x"]}, {"x": x}, "one")
+wanted = {"y": consumer.input_specs["x"]}
+context.compile(lambda i: {"y": i["x"] * i["x"]}, {"x": x}, "two", io_spec_constraints=wanted)
 """
 MODEL = "m (float[2,3] x) => (float[2,3] y) { a = Add(x, x) b = Foo.Mystery(a) y = Abs(b) }"
 X = "x=float32[3,4]"
@@ -85,6 +98,31 @@ def test_element_types_count(call):
     status, out, _ = call("check", "functions.py:numbers", "--sample", "x=float16[3]")
     assert status == 4
     assert "element type FLOAT16" in out
+
+
+def test_constants_that_the_chip_does_not_have(call):
+    status, out, _ = call("check", "functions.py:undefined", "--sample", X)
+    assert status == 4
+    assert out.splitlines()[1] == "  no  constant 'const0' holds NaN, which the chip does not have"
+    (checked,) = json.loads(call("check", "functions.py:undefined", "--sample", X, "--json")[1])["checked"]
+    assert (checked["percent"], len(checked["findings"])) == (100.0, 1)
+
+
+def test_the_plan_of_the_whole_is_checked(call, monkeypatch):
+    def too_large(source, options):
+        raise UnsupportedError("PF0404", "too large")
+
+    monkeypatch.setattr("pfcomp.plan.planner.plan", too_large)
+    status, out, _ = call("check", "functions.py:axpy", "--sample", X, "--sample", "y=float32[4]")
+    assert status == 4
+    assert "  no  PF0404: too large\n" in out
+
+
+def test_specs_of_functions_that_are_only_checked(call, tmp_path):
+    (tmp_path / "script.py").write_text(CONSTRAINED)
+    status, out, err = call("check", "script.py")
+    assert (status, err) == (0, "")
+    assert out.count("1 of 1 nodes would compile") == 2
 
 
 def test_a_function_that_cannot_be_captured(call):

@@ -49,12 +49,26 @@ def test_a_report_names_all_that_is_missing():
     def function(i):
         return {"o": torch.erf(i["x"]) + torch.sort(i["x"])[0]}
 
-    report = check_function(function, {"x": torch.ones(4)}, lambda n: None if n.op_type == "Add" else "no kernel")
+    def whole(model):
+        raise AssertionError("asked although nodes are missing")
+
+    def kernel(node):
+        return None if node.op_type == "Add" else "no kernel"
+
+    report = check_function(function, {"x": torch.ones(4)}, kernel, whole)
     assert [problem.op for problem in report.problems] == ["Erf", "TopK"]
     assert report.percent == 100 / 3
     assert all(problem.sources[0].startswith("test_coverage.py:") for problem in report.problems)
-    failed = check_function(lambda i: {"o": 1}, {"x": torch.ones(1)}, lambda n: None)
+    failed = check_function(lambda i: {"o": 1}, {"x": torch.ones(1)}, kernel, whole)
     assert failed.error.startswith("PF0306")
+
+
+def test_the_model_as_a_whole_is_asked_last():
+    def function(i):
+        return {"o": i["x"] + 1}
+
+    report = check_function(function, {"x": torch.ones(4)}, lambda n: None, lambda m: f"{len(m.graph)} is too many")
+    assert (report.percent, report.findings) == (100.0, ("1 is too many",))
 
 
 def test_the_census_knows_foreign_operators():
