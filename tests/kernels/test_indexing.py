@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pfcomp.ir.model import DType, Location, MNValue
 from pfcomp.kernels.api import Binding, Job, Placed, Spec
-from pfcomp.kernels.indexing import Indexing
+from pfcomp.kernels.indexing import Indexing, merged
 from pfcomp.layout import Layout
 from tests.kernels.harness import HOST, held, run_kernel
 
@@ -93,6 +93,32 @@ def test_gather(
     expected = np.take(data, indices, axis=axis)
     job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis)
     result, _ = run(job, [data, indices], locations, next(bindings(job, offered)))
+    np.testing.assert_array_equal(result, expected)
+
+
+MERGED = [
+    ((16000, 8), (5,), DType.FLOAT, DType.LONG, 1, "101"),
+    ((16000, 8), (5, 3), DType.FLOAT, DType.INT, 1, "010"),
+    ((1000, 100), (9,), DType.FLOAT, DType.LONG, 1, "100"),
+    ((30000, 128), (2, 7), DType.FLOAT, DType.LONG, 3, "000"),
+    ((20000, 30), (), DType.FLOAT, DType.INT, 2, "011"),
+    ((50000, 33), (40,), DType.LONG, DType.LONG, 3, "110"),
+    ((40000,), (21, 2), DType.DOUBLE, DType.LONG, 2, "101"),
+]
+
+
+@pytest.mark.parametrize(("shape", "index", "dtype", "kind", "levels", "locations"), MERGED)
+def test_gather_from_spread_rows(
+    shape: tuple[int, ...], index: tuple[int, ...], dtype: DType, kind: DType, levels: int, locations: str
+) -> None:
+    data = numbers(shape, dtype)
+    indices = np.random.default_rng(1).integers(-shape[0], shape[0], index).astype(HOST[kind])
+    expected = np.take(data, indices, axis=0)
+    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=0)
+    way = merged.merged_of(job)
+    assert way is not None
+    assert len(way.holders) == levels
+    result, _ = run(job, [data, indices], locations, merged.binding_of(way))
     np.testing.assert_array_equal(result, expected)
 
 
@@ -192,7 +218,7 @@ def test_refusals() -> None:
     indices = np.zeros((6, 5), np.int64)
     beyond = job_of("GatherElements", [(data, DType.INT), (indices, DType.LONG)], (6, 5), axis=0)
     assert "more indices than data in axis 1" in Indexing().refuse(beyond)
-    huge = Job("Gather", (Spec((1 << 20, 64), DType.FLOAT), Spec((3,), DType.LONG)), (), (("axis", 0),))
+    huge = Job("Gather", (Spec((1 << 20, 640), DType.FLOAT), Spec((3,), DType.LONG)), (), (("axis", 0),))
     assert "long words in each PE" in Indexing().refuse(huge)
     types = (Spec((5, 4), DType.INT), Spec((5, 4), DType.LONG), Spec((5, 4), DType.INT))
     product = Job("ScatterElements", types, (), (("axis", 0), ("reduction", "mul")))

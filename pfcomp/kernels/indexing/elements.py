@@ -10,8 +10,8 @@ from pfcomp.isa.model import CYCLES, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
+from pfcomp.kernels.indexing.access import copy_of, in_lm0, indirect, refuse_data, refuse_size
 from pfcomp.kernels.indexing.forms import LM_WORDS, Rows, axis_of, data_layout, index_digits, replaced, rows_of
-from pfcomp.kernels.indexing.gather import copy_of, in_lm0, indirect, refuse_data
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import extent
@@ -73,7 +73,9 @@ def refuse_lanes(job: Job) -> str:
     if len(index.shape) != len(data.shape):
         return f"{job.op} with indices of another rank than the data"
     beyond = [n for n in range(len(data.shape)) if n != axis and index.shape[n] > data.shape[n]]
-    return f"{job.op} with more indices than data in axis {beyond[0]}" if beyond else refuse_data(job)
+    return (
+        f"{job.op} with more indices than data in axis {beyond[0]}" if beyond else refuse_data(job) or refuse_size(job)
+    )
 
 
 class LaneIndex:

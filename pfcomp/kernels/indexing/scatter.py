@@ -10,9 +10,9 @@ from pfcomp.isa.model import CYCLES, MaskRef, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
+from pfcomp.kernels.indexing.access import copy, copy_of, indirect
 from pfcomp.kernels.indexing.elements import LaneIndex, Lanes, lanes_of, refuse_lanes
 from pfcomp.kernels.indexing.forms import LM_WORDS, axis_of, data_layout
-from pfcomp.kernels.indexing.gather import copy, copy_of, indirect
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.kernels.padding import fill
 from pfcomp.kernels.reduction.monoids import MONOIDS
