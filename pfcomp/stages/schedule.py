@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from pfcomp.artifacts import atomic_write, canonical_json, read_zst, write_zst
-from pfcomp.errors import ArtifactError
+from pfcomp.errors import ArtifactError, SourceError
 from pfcomp.ir.model import Location, MNGraph, MNValue
 from pfcomp.ir.text import graph_text
 from pfcomp.options import Options
@@ -37,17 +37,13 @@ def run(directory: Path, options: Options) -> StageReport:
 
 def load_source(directory: Path) -> SourceGraph:
     """The compiled ONNX of a codegen_dir as the planner sees it."""
-    import onnx_ir
-    from google.protobuf.message import DecodeError
-    from onnx import ModelProto
+    from pfcomp.pfvm.models import read_proto, to_ir
 
     path = directory / "model.onnx.zst"
-    proto = ModelProto()
     try:
-        proto.ParseFromString(read_zst(path))
-    except DecodeError as error:
-        raise ArtifactError("PF0408", f"not an ONNX model ({error})", where=path.name, hint="compile again") from error
-    return read_model(onnx_ir.serde.deserialize_model(proto))
+        return read_model(to_ir(read_proto(path), path.name))
+    except SourceError as error:
+        raise ArtifactError("PF0408", error.what, where=path.name, hint="compile again") from error
 
 
 def load_schedule(directory: Path) -> Schedule:

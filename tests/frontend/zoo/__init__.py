@@ -11,6 +11,7 @@ from tests.frontend.zoo import (
     mnist_mlp,
     ncf,
     networks,
+    styles,
     torch_adam,
     train,
     vae_encode,
@@ -36,4 +37,5 @@ BUILDERS: dict[str, Callable[[], Program]] = {
     "torch_adam": torch_adam.build,
     "vae_encode": vae_encode.build,
     "detection_head": networks.detector,
+    **{f"{style}_infer": styles.builder(style) for style in styles.STYLES},
 }
