@@ -17,25 +17,12 @@ from numpy.typing import NDArray
 from pfcomp.layout.extents import digits_of, level_extent, padded_shape, used_bits
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.layout.model import Layout, Level
+from pfcomp.layout.pattern import Offsets as _Offsets
+from pfcomp.layout.pattern import Pattern
 
-_Offsets = NDArray[np.int64]
-_CHUNK_ELEMENTS = 1 << 14
+_CHUNK_BYTES = 1 << 17  # a chunk, its window and their tables fit a second-level cache
 _KEPT_PATTERNS = 8
 _INSIDE = (Level.MAB, Level.PE, Level.L1B)
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Array offsets, relative to a chunk's base, of the elements of a chunk in the order of memory.
-
-    `empty` are the positions that hold padding (their `index` is 0), `first` those with the first copy of an element
-    and `targets` the offsets of these; None stands for all positions.
-    """
-
-    index: _Offsets
-    empty: _Offsets | None
-    first: _Offsets | None
-    targets: _Offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +55,11 @@ class HostMap:
     padded: tuple[int, ...]
     chunks: tuple[Chunk, ...]
     regions: tuple[Region, ...]
+
+    @property
+    def window(self) -> int:
+        """Elements of the largest window that is brought together in a buffer."""
+        return max((chunk.pattern.span for chunk in self.chunks if chunk.pattern.lines is not None), default=0)
 
 
 @lru_cache(maxsize=32)
@@ -131,7 +123,7 @@ class _Chunker:
 
     def chunks(self) -> Iterator[Chunk]:
         width = self.spec.mab_count * self.spec.pe_count * self.spec.l1b_count * self.spec.per_word
-        for start, stop in _address_ranges(self.spec, max(1, _CHUNK_ELEMENTS // width)):
+        for start, stop in _address_ranges(self.spec, max(1, _CHUNK_BYTES * 8 // self.spec.bits // width)):
             part = self.addr[start:stop]
             if part.max() >= 0:
                 base = int(part[part >= 0].min())
@@ -150,12 +142,7 @@ class _Chunker:
         copies = {level: _spread(self.spec.layout, level, table) for level, table in self.first.items()}
         index, valid = self._offsets(part, copies)
         own = self._offsets(part, self.first)[1]
-        return Pattern(
-            index,
-            None if valid.all() else np.flatnonzero(~valid),
-            None if own.all() else np.flatnonzero(own),
-            index[own],
-        )
+        return Pattern.of(index, valid, own, self.spec.bits // 8)
 
     def _offsets(self, part: _Offsets, tables: dict[Level, _Offsets]) -> tuple[_Offsets, NDArray[np.bool_]]:
         """Array offsets of a chunk's elements in the order of memory (W counts from the top), and which exist."""
