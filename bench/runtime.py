@@ -7,22 +7,26 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
 
-from mlsdk import Context, MNDevice
+from mlsdk import Context, MNDevice, TensorLike
+from pfcomp.emulator.machine import Executable, RunResult
 from pfcomp.layout import Layout
 from pfcomp.layout.image import from_image, to_image
+from pfcomp.runtime.devices import parse_device
+from pfcomp.runtime.engine import engine_of
 
-CALLS = 200
+WARM_UP, CALLS = 20, 400
 LAYOUTS = {
     "contiguous": ((2048, 2048), "((8_L2B:1, 256:2), (8_L1B:1, 16_MAB:1, 2:1, 4_PE:1, 2_W:1))"),
     "transposed": ((2048, 2048), "((8_L1B:1, 16_MAB:1, 2:1, 4_PE:1, 2_W:1), (8_L2B:1, 256:2))"),
 }
 
 
-def median_us(action: Callable[[], object], times: int = CALLS) -> float:
+def median_us(action: Callable[[], object], times: int) -> float:
     samples = []
     for _ in range(times):
         start = time.perf_counter()
@@ -32,6 +36,10 @@ def median_us(action: Callable[[], object], times: int = CALLS) -> float:
 
 
 def call_costs(device: str) -> dict[str, float]:
+    """Medians over calls of the compiled add with host tensors and with resident ones.
+
+    `overhead` is what a call takes beyond the emulator's run inside it.
+    """
     sample = {"x": torch.ones(3, 4), "y": torch.ones(3, 4)}
     with tempfile.TemporaryDirectory() as folder:
         context = Context(MNDevice(device))
@@ -39,36 +47,38 @@ def call_costs(device: str) -> dict[str, float]:
         proxies = add.allocate_input_proxy()
         for proxy in proxies.values():
             proxy.load_from(torch.ones(3, 4))
+        whole, overhead = measured(device, partial(add, sample))
+        resident, resident_overhead = measured(device, partial(add, proxies))
+    return {
+        "call_us": whole,
+        "call_overhead_us": overhead,
+        "resident_call_us": resident,
+        "resident_call_overhead_us": resident_overhead,
+    }
 
-        def call() -> object:
-            return add(sample)["out"].cpu()
 
-        def call_resident() -> object:
-            return add(proxies)["out"].cpu()
+def measured(device: str, call: Callable[[], dict[str, TensorLike]]) -> tuple[float, float]:
+    """Median microseconds of a call and fetching its output, and of the same without the time that the emulator runs."""
+    machine = engine_of(parse_device(device)).machine
+    run, emulated = machine.run, [0.0]
 
-        call(), call_resident()
-        return {"call_us": median_us(call), "call_resident_us": median_us(call_resident)}
-
-
-def emulated_us(device: str) -> float:
-    """The part of a call that the emulator itself takes."""
-    from pfcomp.runtime.devices import parse_device
-    from pfcomp.runtime.engine import engine_of
-
-    engine = engine_of(parse_device(device))
-    seconds: list[float] = []
-    run = engine.machine.run
-
-    def timed(executable: object) -> object:
+    def timed(executable: Executable) -> RunResult:
         start = time.perf_counter()
         result = run(executable)
-        seconds.append(time.perf_counter() - start)
+        emulated[0] += time.perf_counter() - start
         return result
 
-    engine.machine.run = timed
-    call_costs(device)
-    engine.machine.run = run
-    return statistics.median(seconds) * 1e6
+    wholes, overheads = [], []
+    machine.run = timed  # type: ignore[method-assign]
+    for _ in range(WARM_UP + CALLS):
+        emulated[0] = 0.0
+        start = time.perf_counter()
+        call()["out"].cpu()
+        seconds = time.perf_counter() - start
+        wholes.append(seconds * 1e6)
+        overheads.append((seconds - emulated[0]) * 1e6)
+    machine.run = run  # type: ignore[method-assign]
+    return statistics.median(wholes[WARM_UP:]), statistics.median(overheads[WARM_UP:])
 
 
 def conversion(shape: tuple[int, int], layout: Layout) -> dict[str, float]:
@@ -81,7 +91,6 @@ def conversion(shape: tuple[int, int], layout: Layout) -> dict[str, float]:
 
 def main() -> None:
     figures: dict[str, object] = {device: call_costs(device) for device in ("emu2", "mncore2:0")}
-    figures["emulated_us"] = emulated_us("emu2")
     for name, (shape, text) in LAYOUTS.items():
         figures[name] = conversion(shape, Layout.parse(text))
     print(json.dumps(figures, indent=1))

@@ -108,13 +108,17 @@ def _source(spec: IOSpec, inputs: Mapping[str, Any]) -> Any:
         raise AssertionError(f"{spec.name} is not in inputs.")
     value = inputs[spec.name]
     if isinstance(value, TensorProxy):
-        shaped_for(spec, tuple(value.shape), value.numel())
+        shaped_for(spec, value.numel())
         handle: Handle = value.handle
         return handle
+    tensor = value if isinstance(value, Tensor) else _tensor(spec, value)
+    shaped_for(spec, tensor.numel())
+    return to_array(tensor, spec.torch_dtype).reshape(spec.shape)
+
+
+def _tensor(spec: IOSpec, value: Any) -> Tensor:
     try:
-        tensor = torch.as_tensor(value)
+        return torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
         what = f"input {spec.name!r} is {type(value).__name__}, not a tensor"
         raise UsageError("PF0610", what, hint="pass a torch.Tensor or a TensorProxy") from error
-    shaped_for(spec, tuple(tensor.shape), tensor.numel())
-    return to_array(tensor.reshape(spec.shape), spec.torch_dtype)

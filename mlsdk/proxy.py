@@ -55,7 +55,7 @@ class TensorProxy:
         before this returns, so both values of `clone` are safe.
         """
         spec = self.handle.spec
-        shaped_for(spec, tuple(src.shape), src.numel())
+        shaped_for(spec, src.numel())
         host = src.cpu() if isinstance(src, TensorProxy) else src
         self.handle.write(to_array(host.detach().reshape(spec.shape), spec.torch_dtype))
 

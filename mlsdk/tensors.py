@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -28,10 +27,12 @@ TYPE_NAMES = {dtype: name for name, dtype in TORCH_TYPES.items()}
 
 
 def to_array(tensor: Tensor, torch_dtype: str) -> NDArray[Any]:
-    """The elements as a C-contiguous array of the host type `torch_dtype`; may share memory with the tensor."""
+    """The elements as an array of the host type `torch_dtype`; may share the tensor's memory and have its strides."""
     wanted = TORCH_TYPES[torch_dtype]
-    carrier = torch.float32 if wanted is torch.bfloat16 else wanted
-    array: NDArray[Any] = tensor.detach().cpu().to(wanted).to(carrier).contiguous().numpy()
+    tensor = tensor.detach().cpu()
+    if tensor.dtype is not wanted:
+        tensor = tensor.to(wanted)
+    array: NDArray[Any] = (tensor.float() if wanted is torch.bfloat16 else tensor).numpy()
     return array
 
 
@@ -40,7 +41,7 @@ def to_tensor(array: NDArray[Any], torch_dtype: str) -> Tensor:
     return torch.from_numpy(array).to(TORCH_TYPES[torch_dtype])
 
 
-def shaped_for(spec: IOSpec, shape: Sequence[int], size: int) -> None:
+def shaped_for(spec: IOSpec, size: int) -> None:
     """Check that an input of `size` elements can be reshaped to the compiled shape (mlsdk.md 5)."""
     if size != spec.elements:
         raise RuntimeError(f"shape '{list(spec.shape)}' is invalid for input of size {size}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +16,15 @@ from pfcomp.app import relocate
 from pfcomp.app.model import Constant, GPFNApp, TensorInfo
 from pfcomp.emulator.machine import Executable
 from pfcomp.errors import UsageError
-from pfcomp.runtime.board_value import BoardValue
+from pfcomp.runtime.board_value import BoardType, BoardValue
 from pfcomp.runtime.elements import Array
 from pfcomp.runtime.engine import Buffer, Engine
 from pfcomp.runtime.handle import UPDATE, Handle
 from pfcomp.runtime.iospec import IOSpec
-from pfcomp.runtime.queue import Ticket
 from pfcomp.runtime.registry import Entry
+from pfcomp.runtime.ticket import Ticket
 
+SHORT_SECONDS = 0.005  # runs that took less may be done by the thread that waits for them, which Ctrl-C then finds late
 LINKED_PROGRAMS = 8  # linked and translated programs that a function keeps, one for each combination of addresses
 
 
@@ -59,8 +62,11 @@ class BoardFunction:
         self.outputs = {n: s for n, s in _specs(app.outputs).items() if n not in self._updates.values()}
         self.figures = dict(app.statistics)
         self.mutated = frozenset(info.name for info in app.state if info.dirty or info.name in self._updates)
-        self._infos = {info.name: info for info in (*app.state, *app.inputs)}
+        self._types = {info.name: BoardType(info) for info in (*app.state, *app.inputs)}
+        states = {update: name for name, update in self._updates.items()}
+        self._output_types = {i.name: BoardType(replace(i, name=states.get(i.name, i.name))) for i in app.outputs}
         self._aliases = _aliases(app)
+        self._seconds = inf  # that the fastest run took
         self._homes: dict[str, BoardValue] = {}
         self._staged: dict[str, NDArray[np.uint64]] = {}  # images that the next run puts into `_homes`
         self._constants: dict[str, Buffer] | None = None
@@ -68,7 +74,7 @@ class BoardFunction:
 
     def new_value(self, name: str) -> BoardValue:
         """A fresh device tensor for the input or state `name`. Raises DeviceError PF0606 when memory is full."""
-        return BoardValue(self.engine, self._infos[name])
+        return BoardValue(self.engine, self._types[name])
 
     def bind(self, name: str, source: Array | Handle) -> BoardValue:
         """The device tensor to run input `name` on: `source` itself where it fits as it is, else a converted copy.
@@ -105,7 +111,7 @@ class BoardFunction:
         """
         self.engine.announce()
         sources = {**inputs, **state}
-        outputs = {info.name: BoardValue(self.engine, info) for info in self.app.outputs}
+        outputs = {name: BoardValue(self.engine, kind) for name, kind in self._output_types.items()}
         known = {**outputs, **sources}
         aliases = {name: known[source] for name, source in self._aliases.items()}
         run = _Run(
@@ -116,7 +122,8 @@ class BoardFunction:
             earlier=tuple(value.ready for value in sources.values() if value.ready is not None),
         )
         self._staged = {}
-        ticket = self.engine.queue.submit(self.label, partial(self._execute, run))
+        short = self._seconds < SHORT_SECONDS
+        ticket = self.engine.queue.submit(self.label, partial(self._execute, run), guard=self.engine.held, short=short)
         for value in (*outputs.values(), *(state[name] for name in self.mutated)):
             value.produced_by(ticket)
         for name, update in self._updates.items():
@@ -124,6 +131,7 @@ class BoardFunction:
         return outputs
 
     def _execute(self, run: _Run) -> None:
+        begin = time.perf_counter()
         for ticket in run.earlier:
             ticket.wait()
         for buffer, image in run.uploads:
@@ -131,6 +139,7 @@ class BoardFunction:
         self.engine.run(self._link(run.bases))
         for source, target in run.copies:
             self.engine.write(target, self.engine.read(source))
+        self._seconds = min(self._seconds, time.perf_counter() - begin)
 
     def _bases(self, *tensors: Mapping[str, BoardValue]) -> dict[str, int]:
         bases = {name: buffer.base for name, buffer in self._load_constants().items()}
@@ -147,11 +156,11 @@ class BoardFunction:
     def _upload(self, constant: Constant) -> Buffer:
         buffer = self.engine.buffer(constant.image.shape[1], constant.info.name)
         label = f"upload of constant {constant.info.name}"
-        self.engine.queue.submit(label, lambda: self.engine.write(buffer, constant.image))
+        self.engine.queue.submit(label, lambda: self.engine.write(buffer, constant.image), short=True)
         return buffer
 
     def _link(self, bases: Mapping[str, int]) -> Executable:
-        """The program for these addresses, translated; only the queue's thread comes here."""
+        """The program for these addresses, translated; only jobs of the queue come here."""
         key = tuple(bases.values())
         if key in self._linked:
             self._linked.move_to_end(key)

@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.app.model import TensorInfo
-from pfcomp.layout.image import from_image, to_image
+from pfcomp.layout.image import Converter, converter
 from pfcomp.runtime.elements import CARRIERS, Array, decode, encode
-from pfcomp.runtime.engine import Buffer, Engine
+from pfcomp.runtime.engine import Engine
 from pfcomp.runtime.iospec import IOSpec
-from pfcomp.runtime.queue import Ticket
+from pfcomp.runtime.ticket import Ticket
+
+
+class BoardType:
+    """What all device tensors of one input, output or state of an app have in common."""
+
+    def __init__(self, info: TensorInfo) -> None:
+        self.info = info
+        self.spec = IOSpec.of(info)
+        self.size = info.end - info.begin
+
+    @cached_property
+    def converter(self) -> Converter:
+        """Between carriers of the device's element type and the image in DRAM."""
+        return converter(self.info.layout, self.spec.shape, CARRIERS[self.spec.dtype])
+
+    def image(self, array: Array) -> NDArray[np.uint64]:
+        """What `array`, of as many elements, looks like in DRAM: (4, size) long words."""
+        return self.converter.to_image(encode(array.reshape(self.spec.shape), self.spec.dtype))
 
 
 class BoardValue:
-    """A tensor in device DRAM under `spec`'s layout."""
+    """A tensor in device DRAM."""
 
-    def __init__(self, engine: Engine, info: TensorInfo, buffer: Buffer | None = None) -> None:
-        self.engine = engine
-        self.info = info
-        self.spec = IOSpec.of(info)
-        self.buffer = buffer or engine.buffer(info.end - info.begin, info.name)
+    def __init__(self, engine: Engine, kind: BoardType) -> None:
+        self.engine, self.kind = engine, kind
+        self.buffer = engine.buffer(kind.size, kind.spec.name)
         self.version = 0
         self.ready: Ticket[None] | None = None
 
+    @property
+    def spec(self) -> IOSpec:
+        """Shape, types and layout."""
+        return self.kind.spec
+
     def read(self) -> Array:
-        engine, buffer = self.engine, self.buffer
+        engine, buffer, kind = self.engine, self.buffer, self.kind
         engine.counters["downloads"] += 1
-        image = engine.queue.call(lambda: engine.read(buffer))
+        rows = engine.queue.call(lambda: engine.read(buffer, kind.converter.groups))
         if self.ready is not None:
             self.ready.wait()
-        return self._decode(image)
+        return decode(kind.converter.from_image(rows), kind.spec.dtype, kind.spec.torch_dtype)
 
     def image(self, array: Array) -> NDArray[np.uint64]:
         """What `array`, of as many elements, looks like in DRAM: (4, size) long words."""
         self.engine.counters["uploads"] += 1
-        return to_image(encode(array.reshape(self.spec.shape), self.spec.dtype), self.info.layout)
+        return self.kind.image(array)
 
     def write(self, array: Array) -> None:
         engine, buffer, image = self.engine, self.buffer, self.image(array)
-        self.ready = engine.queue.submit(f"upload of {self.spec.name}", lambda: engine.write(buffer, image))
+        label = f"upload of {self.spec.name}"
+        self.ready = engine.queue.submit(label, lambda: engine.write(buffer, image), short=True)
         self.version += 1
 
     def produced_by(self, ticket: Ticket[None]) -> None:
@@ -50,12 +72,6 @@ class BoardValue:
         self.version += 1
 
     def take_over(self, other: BoardValue) -> None:
-        """Become `other`, which holds the tensor's next contents: its buffer and layout, under the own name."""
-        self.info = replace(other.info, name=self.info.name)
-        self.spec, self.buffer, self.ready = IOSpec.of(self.info), other.buffer, other.ready
+        """Become `other`, which holds the tensor's next contents: its buffer and layout."""
+        self.kind, self.buffer, self.ready = other.kind, other.buffer, other.ready
         self.version += 1
-
-    def _decode(self, image: NDArray[np.uint64]) -> Array:
-        spec = self.spec
-        carriers = from_image(image, self.info.layout, spec.shape, CARRIERS[spec.dtype])
-        return decode(carriers, spec.dtype, spec.torch_dtype)

@@ -96,6 +96,17 @@ def acquired(indices: Sequence[int], seconds: float | None = None) -> Iterator[i
         locks[index].release()
 
 
+@contextmanager
+def held_now(indices: Sequence[int]) -> Iterator[bool]:
+    """Hold any one of the boards `indices` if one is free at this moment; yields whether it does."""
+    lock = next((lock for lock in map(board_lock, indices) if lock.try_acquire()), None)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            lock.release()
+
+
 def _wait_for_any(locks: dict[int, BoardLock], seconds: float) -> int:
     deadline = time.monotonic() + seconds
     pause, longest = _POLL_SECONDS

@@ -51,6 +51,6 @@ def encode(array: Array, dtype: str) -> Array:
 
 
 def decode(carriers: Array, dtype: str, torch_dtype: str) -> Array:
-    """Carriers of device element type `dtype` as host values of `torch_dtype`; same shape, never the same memory."""
+    """Carriers of device element type `dtype` as host values of `torch_dtype`; same shape, perhaps the same memory."""
     values: Array = half_to_single(carriers) if dtype == "Half" else carriers
-    return np.array(values, dtype=HOST_TYPES[torch_dtype])
+    return values.astype(HOST_TYPES[torch_dtype], copy=False)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from pfcomp.emulator.machine import Executable, Machine, RunResult
 from pfcomp.isa.model import Program
 from pfcomp.runtime.allocator import DramAllocator
-from pfcomp.runtime.boards import acquired, announce
+from pfcomp.runtime.boards import acquired, announce, held_now
 from pfcomp.runtime.devices import Device, DeviceKind, candidate_boards
 from pfcomp.runtime.maintenance import Fill, board_fill
 from pfcomp.runtime.queue import WorkQueue
 from pfcomp.runtime.tracing import recorded
 
 GROUPS = 4
+_FREE: AbstractContextManager[bool] = nullcontext(True)
 
 
 class Buffer:
@@ -67,24 +68,35 @@ class Engine:
         return self.machine.load(program)
 
     def run(self, executable: Executable) -> RunResult:
-        """Run a loaded program now, holding the board. Only jobs of `queue` may call it. Raises DeviceError PF0605."""
+        """Run a loaded program now. Only jobs of `queue` whose guard is `held` may call it."""
         self.counters["runs"] += 1
-        with acquired(self._boards) if self._boards else nullcontext(), recorded(self.device.text, "run"):
+        with recorded(self.device.text, "run"):
             return self.machine.run(executable)
+
+    def held(self, patient: bool) -> AbstractContextManager[bool]:
+        """Hold the board. If it is busy: wait and perhaps raise DeviceError PF0605 if `patient`, else give False."""
+        if not self._boards:
+            return _FREE
+        return self._waited_for() if patient else held_now(self._boards)
+
+    @contextmanager
+    def _waited_for(self) -> Iterator[bool]:
+        with acquired(self._boards):
+            yield True
 
     def announce(self) -> None:
         """Tell the user, once per process, that the board is emulated."""
         if self._boards:
             announce(self._boards[0])
 
-    def write(self, buffer: Buffer, image: NDArray[np.uint64]) -> None:
-        """Store the (4, size) image. Only jobs of `queue` may call it."""
+    def write(self, buffer: Buffer, image: NDArray[np.uint64] | Mapping[int, NDArray[np.uint64]]) -> None:
+        """Store the (4, size) image, or what `read` has returned. Only jobs of `queue` may call it."""
         for group in range(GROUPS):
             self.machine.dram.write(group, buffer.base, image[group])
 
-    def read(self, buffer: Buffer, groups: Sequence[int] = range(GROUPS)) -> NDArray[np.uint64]:
-        """The (4, size) image. Only jobs of `queue` may call it."""
-        return np.stack([self.machine.dram.read(group, buffer.base, buffer.size) for group in groups])
+    def read(self, buffer: Buffer, groups: Sequence[int] = range(GROUPS)) -> dict[int, NDArray[np.uint64]]:
+        """The `size` long words of each of `groups`. Only jobs of `queue` may call it."""
+        return {group: self.machine.dram.read(group, buffer.base, buffer.size) for group in groups}
 
 
 _ENGINES: dict[str, Engine] = {}

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import nullcontext
 
 import pytest
 
 from pfcomp.errors import DeviceError
-from pfcomp.runtime.queue import LIMIT, WorkQueue, drain_all
+from pfcomp.runtime.queue import LIMIT, LOOK_SECONDS, WorkQueue, drain_all
 
 
 def test_jobs_run_in_order_on_one_thread():
@@ -93,6 +95,23 @@ def test_an_interrupted_wait_loses_nothing():
     assert ticket.wait() == 5
 
 
+def test_an_interrupted_call_comes_after_the_same_jobs_when_repeated():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    queue, gate, seen = WorkQueue("test"), threading.Event(), []
+    queue.submit("long", lambda: gate.wait() and seen.append(1))
+    former = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            queue.call(seen.copy)
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    threading.Timer(0.05, gate.set).start()
+    assert queue.call(seen.copy) == [1]
+
+
 def test_jobs_are_finished_at_interpreter_exit():
     program = """
 import threading
@@ -104,3 +123,113 @@ WorkQueue("test").submit("late", job)
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout == "done\n"
+
+
+def here(seen):
+    """A job that notes the thread that runs it."""
+    return lambda: seen.append(threading.get_ident())
+
+
+def busy(patient):
+    return nullcontext(patient)
+
+
+def test_a_waiting_thread_runs_short_jobs_itself():
+    queue, seen = WorkQueue("test"), []
+    queue.submit("long", here(seen)).wait()
+    time.sleep(3 * LOOK_SECONDS)  # the queue's thread is between two looks again
+    for _ in range(20):
+        queue.submit("short", here(seen), short=True).wait()
+    assert seen[0] != threading.get_ident()
+    assert seen[1:].count(threading.get_ident()) >= 10
+
+
+def test_short_jobs_need_no_waiting_thread():
+    queue, done = WorkQueue("test"), threading.Event()
+    queue.submit("long", lambda: None).wait()
+    for _ in range(5):
+        queue.submit("short", done.set, short=True)
+        assert done.wait(10)
+        done.clear()
+
+
+def test_a_queue_that_sleeps_soundly_is_woken(monkeypatch):
+    monkeypatch.setattr("pfcomp.runtime.queue.LOOKS", 1)
+    queue, done = WorkQueue("test"), threading.Event()
+    queue.submit("long", lambda: None).wait()
+    while queue._looking:
+        time.sleep(LOOK_SECONDS)
+    queue.submit("short", done.set, short=True)
+    assert done.wait(10)
+
+
+def test_jobs_that_would_have_to_wait_are_left_to_the_thread_of_the_queue():
+    queue, seen = WorkQueue("test"), []
+    for _ in range(3):
+        queue.submit("short", here(seen), guard=busy, short=True).wait()
+    assert len(seen) == 3
+    assert threading.get_ident() not in seen
+
+
+def test_failing_guard():
+    def guard(patient):
+        raise DeviceError("PF0605", "no board")
+
+    queue = WorkQueue("test")
+    for short in (False, True):
+        with pytest.raises(DeviceError, match="PF0605: no board"):
+            queue.submit("x", lambda: None, guard=guard, short=short).wait()
+    assert queue.submit("y", lambda: 4).wait() == 4
+
+
+def test_many_threads():
+    queue, seen, total = WorkQueue("test"), [], []
+
+    def work(first):
+        for n in range(first, first + 100):
+            ticket = queue.submit(str(n), lambda n=n: seen.append(n), short=n % 3 > 0)
+            if n % 2:
+                ticket.wait()
+                total.append(queue.call(lambda: len(seen)))
+
+    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    queue.drain()
+    assert sorted(seen) == [1000 * i + n for i in range(6) for n in range(100)]
+    for i in range(6):
+        own = [n for n in seen if n // 1000 == i]
+        assert own == sorted(own)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+def test_signals_interrupt_no_job_but_its_waiter(error):
+    def handler(*_):
+        raise error
+
+    def job():
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+        seen.append(threading.get_ident())
+        return 5
+
+    def wait_for_the_signal(ticket):
+        queue.help(ticket)
+        time.sleep(10)  # where the queue's thread was faster, the handler runs here
+
+    queue, seen = WorkQueue("test"), []
+    queue.submit("long", lambda: None).wait()
+    former = signal.signal(signal.SIGALRM, handler)
+    try:
+        for n in range(1, 20):
+            ticket = queue.submit("short", job, short=True)
+            with pytest.raises(error):
+                wait_for_the_signal(ticket)
+            assert ticket.wait() == 5
+            assert len(seen) == n
+            assert signal.getsignal(signal.SIGALRM) is handler
+        assert queue.submit("next", lambda: 6).wait() == 6
+        assert threading.get_ident() in seen
+    finally:
+        signal.signal(signal.SIGALRM, former)
