@@ -27,13 +27,17 @@ UNARY: dict[str, tuple[Array, Callable[[Array], Array]]] = {
     "Abs": (signed(-1000, 1000), np.abs),
     "Ceil": (signed(-10, 70), np.ceil),
     "Clip": (signed(-1000, 1000), np.positive),
+    "Exp": (np.random.default_rng(9).uniform(-708.3, 709.7, VECTOR), np.exp),
     "Floor": (signed(-10, 70), np.floor),
     "Identity": (signed(-1000, 1000), np.positive),
+    "Log": (np.concatenate([np.exp2(signed(0, 9)[1::2]), np.exp2(signed(-9, 0)[1::2])]), np.log),
     "Neg": (signed(-1000, 1000), np.negative),
     "Reciprocal": (signed(-1020, 1020), np.reciprocal),
     "Relu": (signed(-1000, 1000), lambda x: np.maximum(x, 0)),
     "Round": (np.concatenate([signed(-3, 70)[1::2], np.arange(-(VECTOR // 4), VECTOR // 4) / 2]), np.round),
+    "Sigmoid": (np.random.default_rng(9).uniform(-708, 60, VECTOR), lambda x: 1 / (1 + np.exp(-x))),
     "Sign": (signed(-1000, 1000), np.sign),
+    "Tanh": (signed(-60, 4.3), np.tanh),
     "Sqrt": (np.abs(signed(-1020, 1020)), np.sqrt),
 }
 BINARY: dict[str, tuple[Array, Array, Callable[..., Array]]] = {
@@ -69,6 +73,10 @@ def test_binary(op: str) -> None:
     ("op", "x", "y"),
     [
         ("Reciprocal", [0, -0.0, inf, -inf, 2], [inf, -inf, 0, 0, 0.5]),
+        ("Exp", [0, inf, -inf, 710.5, -709, 1e300], [1, inf, 0, inf, 0, inf]),
+        ("Log", [1, 0, inf, -1], [0, -inf, inf, -inf]),
+        ("Sigmoid", [0, inf, -inf], [0.5, 1, 0]),
+        ("Tanh", [0, inf, -inf], [0, 1, -1]),
         ("Sqrt", [0, inf, -4, 4], [0, inf, 0, 2]),
         ("Round", [0.5, 1.5, 2.5, -0.5, inf, -inf, 1e300], [0, 2, 2, 0, inf, -inf, 1e300]),
         ("Sign", [0, inf, -inf], [0, 1, -1]),

@@ -177,9 +177,10 @@ def test_bool_alone() -> None:
     np.testing.assert_array_equal(apply("Where", [(BOOL, a), (BOOL, b), (BOOL, 1 - b)], BOOL), np.where(a, b, 1 - b))
 
 
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE])
 @pytest.mark.parametrize("which", [(1, 1), (1, 0), (0, 1), (0, 0)])
-def test_infinities(which: tuple[int, int]) -> None:
-    x, (positive, negative) = PAIRS[FLOAT][0], which
-    got = apply("IsInf", [(FLOAT, x)], BOOL, detect_positive=positive, detect_negative=negative)
+def test_infinities(which: tuple[int, int], dtype: DType) -> None:
+    x, (positive, negative) = PAIRS[dtype][0], which
+    got = apply("IsInf", [(dtype, x)], BOOL, detect_positive=positive, detect_negative=negative)
     np.testing.assert_array_equal(got, np.isinf(x) & np.where(x > 0, positive, negative).astype(bool))
-    assert not apply("IsNaN", [(FLOAT, x)], BOOL).any()
+    assert not apply("IsNaN", [(dtype, x)], BOOL).any()

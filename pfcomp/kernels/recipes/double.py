@@ -104,3 +104,12 @@ def sqrt(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
     h = e.dfma(e.negated(s), y, e.d(1.0))
     s = e.dfma(e.op("dlrelud", SIGN_BITS, s), h, s)
     return e.select(e.flag("dmax", a, e.l(INF)), e.l(INF), s, "l")
+
+
+def is_inf(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
+    positive, negative = bool(a.get("detect_positive", 1)), bool(a.get("detect_negative", 1))
+    if not positive and not negative:
+        return e.op("zero")
+    one_sign = x[0] if positive else neg(e, x, a)
+    tested = magnitude(e, x[0]) if positive and negative else one_sign
+    return e.op("lpassa", e.l(1), keep=e.flag("dmax", tested, e.l(INF)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pfcomp.ir.model import DType
-from pfcomp.kernels.recipes import rounding
+from pfcomp.kernels.recipes import double, rounding
 from pfcomp.kernels.recipes.comparison import equal, misses, reaches, where
 from pfcomp.kernels.recipes.row import Row
 from pfcomp.kernels.recipes.single import TWO
@@ -38,10 +38,20 @@ def _where(dtype: DType) -> Row:
     )
 
 
+def _is_inf(dtype: DType) -> Row:
+    wide = dtype.bits == 64
+    recipe = double.is_inf if wide else rounding.is_inf
+    return Row("IsInf", (dtype,), DType.BOOL, recipe, "the exponent is all ones", specials="true for NaN", wide=wide)
+
+
+def _is_nan(dtype: DType) -> Row:
+    return Row("IsNaN", (dtype,), DType.BOOL, rounding.is_nan, "false: the chip has no NaN", wide=dtype.bits == 64)
+
+
 ROWS: tuple[Row, ...] = (
     *(row for dtype in ORDERED for row in _comparisons(dtype)),
     *map(_equal, (*ORDERED, DType.BOOL)),
     *map(_where, (*ORDERED, DType.BOOL)),
-    Row("IsInf", (DType.FLOAT,), DType.BOOL, rounding.is_inf, "the exponent is all ones", specials="true for NaN"),
-    Row("IsNaN", (DType.FLOAT,), DType.BOOL, rounding.is_nan, "false: the chip has no NaN"),
+    *map(_is_inf, (DType.FLOAT, DType.DOUBLE)),
+    *map(_is_nan, (DType.FLOAT, DType.DOUBLE)),
 )
