@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,7 +12,7 @@ from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
 from pfcomp.kernels.lanes import LANE_LEVELS, WORD_BITS, Lanes, decode, level_table
-from pfcomp.layout import Layout, Level, extent
+from pfcomp.layout import Layout, Level, extent, padded_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +29,51 @@ class Condition:
 
 ALWAYS = Condition()
 
+FIXED_STEPS = 6
+"""Latency of the first mask, and the wait before local memory can be read again."""
 
-def fill(context: KernelContext, value: MNValue, bits: int) -> None:
+
+def fill(context: KernelContext, value: MNValue, bits: int, axes: tuple[int, ...] | None = None) -> None:
     """Write `bits` (as many as an element has) to every lane of `value` without an element, unless they are there.
 
-    Only addresses below the layout's extent are covered: those that round the size up to whole vectors keep theirs.
+    With `axes`, only to lanes beyond the length of one of these axes. Only addresses below the layout's extent are
+    covered: those that round the size up to whole vectors keep theirs.
     """
     if context.padding.get(value.name) == bits:
         return
-    groups: dict[Condition | None, list[int]] = {}
-    for address, condition in enumerate(conditions(value.layout, value.shape, value.dtype.bits)):
-        if condition != ALWAYS:
-            groups.setdefault(condition, []).append(address)
+    shape = bounded_shape(value.layout, value.shape, axes)
+    groups = grouped(value.layout, shape, value.dtype.bits)
     if groups:
         lanes = Lanes(context, value.layout, value.dtype.bits)
         pattern = lanes.constants.pair(bits >> WORD_BITS if value.dtype.bits == 64 else bits, bits)
         for condition, addresses in groups.items():
             _overwrite(context, value, addresses, pattern, _outside(lanes, condition) if condition else None)
-    context.padding[value.name] = bits
+    if shape == value.shape:
+        context.padding[value.name] = bits
+
+
+def bounded_shape(layout: Layout, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The shape in which axes other than `axes` have no padding."""
+    padded = padded_shape(layout)
+    return tuple(n if axes is None or axis in axes else padded[axis] for axis, n in enumerate(shape))
+
+
+def grouped(layout: Layout, shape: tuple[int, ...], bits: int) -> dict[Condition | None, list[int]]:
+    """The addresses with lanes to fill, by condition."""
+    groups: dict[Condition | None, list[int]] = {}
+    for address, condition in enumerate(conditions(layout, shape, bits)):
+        if condition != ALWAYS:
+            groups.setdefault(condition, []).append(address)
+    return groups
+
+
+@lru_cache(maxsize=1024)
+def fill_steps(layout: Layout, shape: tuple[int, ...], bits: int, axes: tuple[int, ...] | None = None) -> int:
+    """Estimated steps of `fill`."""
+    groups = grouped(layout, bounded_shape(layout, shape, axes), bits)
+    masks = sum(1 + 3 * len(c.allowed) + 2 * len(c.bounds) for c in groups if c)
+    writes = sum(-(-len(addresses) // 4) for addresses in groups.values())
+    return FIXED_STEPS + masks + writes if groups else 0
 
 
 def _overwrite(
@@ -74,32 +102,47 @@ def _outside(lanes: Lanes, condition: Condition) -> MaskRef:
     return MaskRef(entry)
 
 
+_Table = tuple[tuple[int, ...] | None, ...]
+
+
 @lru_cache(maxsize=256)
 def conditions(layout: Layout, shape: tuple[int, ...], bits: int) -> tuple[Condition | None, ...]:
     """For every address below the extent: which lanes hold an element; None for no lane at all."""
     tables = {level: level_table(layout, level, bits) for level in LANE_LEVELS}
+    axes = range(len(shape))
+    most = [{level: _largest(table, axis) for level, table in tables.items()} for axis in axes]
+    enough = [sum(found.values()) + 1 for found in most]
     reached = decode(layout, Level.ADDR)
-    found: dict[tuple[int, ...], Condition | None] = {}
+    known: dict[tuple[int, ...], Condition | None] = {}
     result: list[Condition | None] = []
     for address in range(extent(layout, Level.ADDR)):
         index = reached.get(address)
-        if index is not None and index not in found:
-            found[index] = _condition(tables, tuple(n - i for n, i in zip(shape, index, strict=True)))
-        result.append(None if index is None else found[index])
+        if index is None:
+            result.append(None)
+            continue
+        bounds = tuple(max(0, min(shape[axis] - index[axis], enough[axis])) for axis in axes)
+        if bounds not in known:
+            known[bounds] = _condition(tables, most, bounds)
+        result.append(known[bounds])
     return tuple(result)
 
 
-_Tables = dict[Level, tuple[tuple[int, ...] | None, ...]]
+def _largest(table: _Table, axis: int) -> int:
+    return max(entry[axis] for entry in table if entry is not None)
 
 
-def _condition(tables: _Tables, bounds: tuple[int, ...]) -> Condition | None:
-    """Lanes whose parts of the indices are below `bounds`, as few conditions as possible."""
-    if min(bounds, default=1) <= 0:
+def _condition(
+    tables: dict[Level, _Table], most: Sequence[dict[Level, int]], bounds: tuple[int, ...]
+) -> Condition | None:
+    """Lanes whose parts of the indices are below `bounds`, as few conditions as possible.
+
+    `most` has the largest part of each axis in each level.
+    """
+    if 0 in bounds:
         return None
     alone: dict[Level, list[int]] = {level: [] for level in LANE_LEVELS}
     open_bounds: list[tuple[int, int]] = []
-    for axis, bound in enumerate(bounds):
-        largest = {level: max(entry[axis] for entry in table if entry is not None) for level, table in tables.items()}
+    for axis, (bound, largest) in enumerate(zip(bounds, most, strict=True)):
         spread = [level for level in LANE_LEVELS if largest[level]]
         if len(spread) == 1:
             alone[spread[0]].append(axis)

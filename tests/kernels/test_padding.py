@@ -40,14 +40,14 @@ def fill_and_check(value: MNValue) -> int:
     return packed.program.steps
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(valid_layouts(bits=32, extra=((Level.TIME, 1),)))
 def test_words(case) -> None:
     layout, shape, _ = case
     fill_and_check(harness.held("x", shape, layout, Location.LM0, 8))
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(valid_layouts(bits=64, extra=((Level.TIME, 1),)))
 def test_long_words(case) -> None:
     layout, shape, _ = case
@@ -67,3 +67,22 @@ def test_long_words(case) -> None:
 )
 def test_steps(shape: tuple[int, ...], layout: str, most: int) -> None:
     assert fill_and_check(harness.held("x", shape, layout, Location.LM0, 8)) <= most
+
+
+def test_one_axis_only() -> None:
+    """Lanes beyond the named axis are filled, and the value does not count as filled."""
+    value = harness.held("x", (5, 3), "((5:1, 2_PE:1), (4_MAB:1))", Location.LM0, 8)
+    machine = Machine()
+    harness._junk(machine, 1)
+    array = np.arange(1, 16).reshape(5, 3)
+    harness.put(machine, value, array)
+    before = harness._lm(machine, value).copy()
+    context = KernelContext(Builder())
+    fill(context, value, 0, (0,))
+    assert context.padding == {}
+    machine.run(machine.load(pack(context.builder.finish()).program))
+    np.testing.assert_array_equal(harness.get(machine, value), array)
+    after = harness._lm(machine, value)  # L2B, address, L1B, MAB, PE
+    assert (after[:, 3:5] == 0).all()  # index 6 and beyond
+    assert (after[:, 2, :, :, 1] == 0).all()  # index 5
+    np.testing.assert_array_equal(after[:, :2], before[:, :2])

@@ -70,7 +70,7 @@ def cases(draw, dtypes, ops):
     return job_of(op, shape, tuple(sorted(axes)), draw(st.integers(0, 1)), dtype), layout
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(cases([DType.FLOAT], list(NUMPY)), st.integers(0, 99))
 def test_floats(case, seed) -> None:
     job, layout = case
@@ -80,7 +80,7 @@ def test_floats(case, seed) -> None:
         check(job, array, ran.values["y"])
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(cases([DType.INT, DType.LONG, DType.BOOL], ["ReduceMax", "ReduceMin"]), st.integers(0, 99))
 def test_integer_extremes(case, seed) -> None:
     job, layout = case
@@ -90,7 +90,7 @@ def test_integer_extremes(case, seed) -> None:
         check(job, array, ran.values["y"])
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(cases([DType.INT, DType.LONG, DType.DOUBLE], ["ReduceSum"]), st.integers(0, 99))
 def test_other_sums(case, seed) -> None:
     job, layout = case
@@ -108,7 +108,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceProd"])
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceProd"])
 @pytest.mark.parametrize("level", ["L2B", "L1B", "MAB"])
 @pytest.mark.parametrize("layout", PARTS)
 def test_part_of_a_level(op: str, level: str, layout: str) -> None:
@@ -156,7 +156,7 @@ def test_what_the_chip_cannot_multiply_is_refused() -> None:
 def test_suggested_layouts(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     job = job_of("ReduceSum", shape, axes, 1)
     proposals = list(KERNEL.bindings(job, [[]]))
-    assert proposals
+    assert len(proposals) > 1
     for binding in proposals:
         verify(binding.inputs[0], shape, 32)
 

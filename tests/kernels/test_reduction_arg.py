@@ -48,14 +48,14 @@ def cases(draw, dtypes):
     return dtype, layout, shape, draw(st.integers(0, len(shape) - 1)), draw(st.integers(0, 1))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(cases([DType.FLOAT]), st.sampled_from(list(NUMPY)), st.integers(0, 99))
 def test_floats(case, op, seed) -> None:
     dtype, layout, shape, axis, keepdims = case
     run(op, data(dtype, shape, seed), layout, axis, keepdims)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(cases([DType.INT, DType.LONG, DType.DOUBLE]), st.sampled_from(list(NUMPY)), st.integers(0, 99))
 def test_other_types(case, op, seed) -> None:
     dtype, layout, shape, axis, keepdims = case

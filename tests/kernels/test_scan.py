@@ -45,7 +45,7 @@ def cumsum_job(shape: tuple[int, ...], axis: int, exclusive: int, reverse: int, 
     return Job("CumSum", (Spec(shape, dtype),), (Spec(shape, dtype),), attributes)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.data(), st.sampled_from([DType.FLOAT, DType.INT, DType.LONG]), st.integers(0, 1), st.integers(0, 1))
 def test_cumsum(choose, dtype, exclusive, reverse) -> None:
     layout, shape, axis = choose.draw(cases(dtype.bits))
@@ -82,7 +82,7 @@ def check_topk(ran: Ran, array: np.ndarray, axis: int, k: int, largest: int) -> 
     np.testing.assert_array_equal(ran.values["y0"], np.take_along_axis(array, indices, axis))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.data(), st.sampled_from([DType.FLOAT, DType.INT]), st.integers(0, 1))
 def test_topk(choose, dtype, largest) -> None:
     layout, shape, axis = choose.draw(cases(32))

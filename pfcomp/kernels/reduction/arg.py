@@ -11,12 +11,16 @@ from pfcomp.kernels.reduction.arg_emission import ArgEmission
 from pfcomp.kernels.reduction.cost import steps_of
 from pfcomp.kernels.reduction.geometry import Geometry, geometry
 from pfcomp.kernels.reduction.monoids import LARGEST_KEY, MONOIDS, Monoid
+from pfcomp.kernels.reduction.reduce import neutral_steps
 from pfcomp.kernels.reduction.suggest import suggested
 from pfcomp.layout import Layout
 from pfcomp.layout.twin import twin
 
 LONGEST = 1 << 22
 """Indices and keys must be exact in single precision, also on the way from and to integers."""
+
+KEY_STEPS = 12
+"""Steps for the lanes' first keys and for the conversion of the last ones."""
 
 _REDUCTIONS = {"ArgMax": "ReduceMax", "ArgMin": "ReduceMin"}
 
@@ -38,7 +42,8 @@ class ArgReduction:
             found = _geometry(job, layout)
             if found is not None:
                 output = found.output if spec.dtype.bits == 64 else twin(found.output)
-                steps = steps_of(found, _monoid(job)) + steps_of(found, LARGEST_KEY) + len(found.kept)
+                steps = steps_of(found, _monoid(job)) + 2 * steps_of(found, LARGEST_KEY) + KEY_STEPS
+                steps += neutral_steps(found, spec, layout, (_axis(job),))
                 yield Binding((layout,), (output,), steps)
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
@@ -47,7 +52,7 @@ class ArgReduction:
         if found is None:
             raise ValueError(f"{job.op} cannot be done in {binding.inputs[0]}")
         if found.padded:
-            fill(context, placed.inputs[0], _monoid(job).neutral)
+            fill(context, placed.inputs[0], _monoid(job).neutral, (_axis(job),))
         ArgEmission(context, _monoid(job), found, placed, _axis(job)).run()
 
 

@@ -9,7 +9,10 @@ from math import prod
 
 from pfcomp.kernels.lanes import LANE_LEVELS, level_table
 from pfcomp.layout import Layout, Level, Subaxis, broadcast_operand, free_bits, padded_shape, used_bits, with_broadcast
-from pfcomp.layout.extents import digits_of
+from pfcomp.layout.extents import digits_of, extent
+
+LM_WORDS = 2048
+"""Long words of a local memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,11 @@ def reduced_layout(layout: Layout, axes: tuple[int, ...], keepdims: bool) -> Lay
 def geometry(
     layout: Layout, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool, bits: int
 ) -> Geometry | None:
-    """None if kept and reduced digits share bits of a level, or if there are time slices: that cannot be reduced."""
+    """None if kept and reduced digits share bits of a level, or if the operand does not fit into local memory."""
+    if digits_of(layout, Level.TIME) or extent(layout, Level.ADDR) > LM_WORDS:
+        return None
     fields = {level: _field(layout, level, axes, bits) for level in LANE_LEVELS}
-    if digits_of(layout, Level.TIME) or any(field is None for field in fields.values()):
+    if any(field is None for field in fields.values()):
         return None
     found = {level: field for level, field in fields.items() if field is not None}
     output = reduced_layout(layout, axes, keepdims)

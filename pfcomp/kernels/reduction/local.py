@@ -47,7 +47,7 @@ class LocalReduction:
         while len(terms) > BLOCK:
             starts = range(0, len(terms), BLOCK)
             terms = [self.fold(terms[start : start + BLOCK]) for start in starts]
-        total = terms[0]
+        total = terms[0] if len(terms) == 1 else self.clean(terms[0])  # the other unit loads the first one
         for term in terms[1:]:
             total = self.combine(total, term)
         return total

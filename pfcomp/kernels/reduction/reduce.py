@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
-from pfcomp.kernels.padding import fill
+from pfcomp.kernels.api import Binding, Job, KernelContext, Placed, Spec
+from pfcomp.kernels.padding import fill, fill_steps
 from pfcomp.kernels.reduction.cost import steps_of
 from pfcomp.kernels.reduction.emission import Emission
 from pfcomp.kernels.reduction.geometry import Geometry, geometry
@@ -29,7 +29,8 @@ class Reduction:
         for layout in offered[0] or suggested(spec.shape, axes_of(job), spec.dtype.bits):
             found = _geometry(job, layout)
             if found is not None:
-                yield Binding((layout,), (found.output,), steps_of(found, MONOIDS[job.op, spec.dtype]))
+                steps = steps_of(found, MONOIDS[job.op, spec.dtype]) + neutral_steps(found, spec, layout, axes_of(job))
+                yield Binding((layout,), (found.output,), steps)
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
         """Reduce; the operand's padding is overwritten where it would take part."""
@@ -37,7 +38,7 @@ class Reduction:
         monoid = MONOIDS[job.op, job.inputs[0].dtype]
         source, target = placed.inputs[0], placed.outputs[0]
         if found.padded:
-            fill(context, source, monoid.neutral)
+            fill(context, source, monoid.neutral, axes_of(job))
         Emission(context, monoid, found, source, target, _scale(job)).run()
 
 
@@ -47,6 +48,11 @@ def axes_of(job: Job) -> tuple[int, ...]:
     if not isinstance(axes, tuple):
         raise TypeError(f"{job.op} has axes {axes!r}, not a tuple")
     return axes
+
+
+def neutral_steps(found: Geometry, spec: Spec, layout: Layout, axes: tuple[int, ...]) -> int:
+    """Estimated steps that make padding neutral where it would take part."""
+    return fill_steps(layout, spec.shape, spec.dtype.bits, axes) if found.padded else 0
 
 
 def require(found: Geometry | None, job: Job, binding: Binding) -> Geometry:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pfcomp.kernels.reduction.geometry import LM_WORDS
 from pfcomp.layout import Layout, Level, Subaxis
-from pfcomp.layout.extents import level_extent
+from pfcomp.layout.extents import extent, level_extent
 
 _INNER = (Level.W, Level.PE, Level.MAB, Level.L1B, Level.L2B)
 
 
 def suggested(shape: tuple[int, ...], axes: tuple[int, ...], bits: int) -> list[Layout]:
-    """Reduced axes in Addr, or in words and PEs as far as they reach; the others are spread over the rest."""
+    """Reduced axes in Addr, or in places that the others leave, or innermost; layouts that local memory can hold."""
     others = [axis for axis in range(len(shape)) if axis not in axes]
     plans = (
         [(others[::-1], _INNER)],
+        [([*others[::-1], *axes[::-1]], _INNER)],
         [(list(axes[::-1]), _INNER[:2]), (others[::-1], _INNER[2:])],
         [(list(axes[::-1]), _INNER[:3]), (others[::-1], _INNER[3:])],
     )
     layouts = [spread(shape, plan, bits) for plan in plans]
-    return [layout for place, layout in enumerate(layouts) if layout not in layouts[:place]]
+    fitting = [layout for layout in layouts if extent(layout, Level.ADDR) <= LM_WORDS]
+    return [layout for place, layout in enumerate(fitting) if layout not in fitting[:place]]
 
 
 def spread(shape: tuple[int, ...], plan: Sequence[tuple[list[int], Sequence[Level]]], bits: int) -> Layout:
