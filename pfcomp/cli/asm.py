@@ -21,9 +21,17 @@ def _read(file: str) -> bytes:
     return sys.stdin.buffer.read() if file == _STANDARD else Path(file).read_bytes()
 
 
+def _data(file: str) -> bytes:
+    """The file's bytes, decompressed where they start like a Zstandard frame."""
+    from pfcomp.artifacts import ZSTD_MAGIC, decompress
+
+    data = _read(file)
+    return decompress(data, where=_name(file)) if data.startswith(ZSTD_MAGIC) else data
+
+
 def _text(file: str) -> str:
     """Assembly text; bytes that are not UTF-8 can only be right in comments, elsewhere the parser names their line."""
-    return _read(file).decode("utf-8", errors="replace")
+    return _data(file).decode("utf-8", errors="replace")
 
 
 def _name(file: str) -> str:
@@ -40,14 +48,31 @@ def _write(file: str, data: bytes) -> None:
 
 
 def _program(file: str) -> Program:
-    """The program of an assembly file, or of a GPFNBin file made by `asm encode`."""
-    from pfcomp.isa import decode, parse
+    """The program of an assembly file, a GPFNBin file made by `asm encode` or an app; all may be compressed."""
+    from pfcomp.isa import parse
     from pfcomp.isa.binfields import MAGIC
 
-    data = _read(file)
-    if data.startswith(MAGIC):
-        return decode(data)
+    data = _data(file)
+    if data.startswith(MAGIC) or _is_app(data):
+        return _binary(data, file)
     return parse(data.decode("utf-8", errors="replace"), _name(file))
+
+
+def _is_app(data: bytes) -> bool:
+    from pfcomp.app.schema import IDENTIFIER
+
+    return data[4:8] == IDENTIFIER
+
+
+def _binary(data: bytes, file: str) -> Program:
+    """The program in GPFNBin or in an app."""
+    from pfcomp.isa import decode
+
+    if _is_app(data):
+        from pfcomp.app import load_app
+
+        return load_app(data, check=False, where=_name(file)).program
+    return decode(data)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -111,7 +136,7 @@ def fmt(ctx: click.Context, files: tuple[str, ...], write: bool, only_check: boo
 @click.argument("file", metavar="FILE", type=_INPUT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def stats(file: str, as_json: bool) -> None:
-    """Count steps, operations, unit utilisation and transfers of an assembly or GPFNBin FILE."""
+    """Count steps, operations, unit utilisation and transfers of an assembly or GPFNBin FILE, or of an app."""
     from pfcomp.isa.stats import statistics, stats_lines
 
     found = statistics(_program(file))
@@ -132,7 +157,7 @@ def encode(file: str, output: str) -> None:
 @click.argument("file", metavar="FILE", type=_INPUT)
 @click.option("-o", "--output", type=_OUTPUT, default=_STANDARD, help="Where the text goes; standard output if absent.")
 def disasm(file: str, output: str) -> None:
-    """Print a GPFNBin FILE as assembly."""
-    from pfcomp.isa import decode, print_program
+    """Print a GPFNBin FILE, or the program of an app, as assembly. Compressed files are read too."""
+    from pfcomp.isa import print_program
 
-    _write(output, print_program(decode(_read(file))).encode())
+    _write(output, print_program(_binary(_data(file), file)).encode())

@@ -6,8 +6,12 @@ import json
 import click
 import pytest
 
+from pfcomp.app import write_app
+from pfcomp.artifacts import write_zst
 from pfcomp.cli.asm import asm
 from pfcomp.cli.main import cli
+from pfcomp.isa import parse
+from tests.app.apps import add_app
 from tests.cli.test_main import ends
 
 GOOD = "linc $lm0v $lr0v # one\nnop/2\nladd $lr0v $ls0v $ln0v\n"
@@ -69,6 +73,23 @@ def test_encode_disasm_and_stats(call, tmp_path):
     figures = json.loads(call("stats", "--json", "good.bin")[1])
     assert (figures["steps"], figures["nops"], figures["ops"]) == (4, 2, 2)
     assert call("stats", "good.vsm")[1].startswith("steps      4 (16 cycles), 2 without operation")
+
+
+def test_apps_and_compressed_files(call, tmp_path):
+    write_app(add_app(), tmp_path / "model.app")
+    write_app(add_app(), tmp_path / "model.app.zst")
+    for name in ("model.app", "model.app.zst"):
+        status, text, _ = call("disasm", name)
+        assert status == 0
+        assert parse(text) == add_app().program
+        assert call("stats", name) == call("stats", "model.app")
+    call("encode", "good.vsm", "-o", "good.bin")
+    write_zst(tmp_path / "good.bin.zst", (tmp_path / "good.bin").read_bytes())
+    assert call("disasm", "good.bin.zst") == call("disasm", "good.bin")
+    write_zst(tmp_path / "good.vsm.zst", GOOD.encode())
+    assert call("stats", "good.vsm.zst") == call("stats", "good.vsm")
+    (tmp_path / "cut.app").write_bytes((tmp_path / "model.app").read_bytes()[:-1])
+    assert "PF0512" in call("disasm", "cut.app")[2]
 
 
 def test_foreign_and_damaged_files(call, tmp_path):
