@@ -1,4 +1,4 @@
-"""Contractions: matrix products on the matrix units."""
+"""Contractions: matrix products on the matrix units (docs/contraction.md)."""
 
 from pfcomp.kernels.contraction.kernel import Contraction
 

@@ -11,11 +11,13 @@ from pfcomp.kernels.contraction.problem import Problem, Split
 from pfcomp.kernels.contraction.scatter import L1BS, MABS
 from pfcomp.layout.model import Level
 
-FILL = 20
+FILL = 8
 """Steps before the first and after the last product."""
 OVERHEAD = 1.15
 """What port conflicts cost on top of the busiest unit, measured."""
-TURN = 12
+IN_PLACE = 0.9
+"""Share of the sums over L1Bs that waits for products, where they replace partial results in local memory."""
+TURN = 8
 """Steps to turn L2BM transfers around."""
 
 
@@ -38,14 +40,16 @@ def estimate(problem: Problem, split: Split, sizes: Sizes) -> Estimate:
     shared, rows_only, columns_only = _batches(problem, sizes)
     tiles, columns = sizes.tiles * rows_only, sizes.columns * columns_only
     groups = -(-columns // 4)
-    compute = shared * _products(problem, sizes.chunks, tiles, groups)
+    compute: float = shared * _products(problem, sizes.chunks, tiles, groups)
     vectors = shared * tiles * groups
     l1, l2, fixed = _delivery(split, vectors, mode.accumulator // 2)
     low = 2 if mode.paired else 1
     stationary = shared * tiles * mode.rows * sizes.chunks * low
     streamed = shared * columns * sizes.chunks * low
     result = shared * tiles * columns * mode.accumulator // 2 // _scattered(split)
-    steps = round(max(compute * OVERHEAD, l1, l2)) + fixed + FILL
+    compute *= OVERHEAD
+    busy = max(compute, l1, l2) if split.mab[3] > 1 else compute + IN_PLACE * l2
+    steps = round(busy) + fixed + FILL
     loads = _load(split, stationary, (1, 1, 0, 1)), _load(split, streamed, (1, 0, 1, 1))
     return Estimate(
         steps + _padding_fill(problem, split, sizes, stationary + streamed), (stationary, streamed, result), loads
@@ -76,7 +80,7 @@ def _products(problem: Problem, chunks: int, tiles: int, groups: int) -> int:
     passes = blocks * chunks * len(mode.words)
     calc = height * width * len(mode.fma)
     normalise = width + height * mode.writes
-    return passes * max(calc, normalise, 2 * mode.writes if height * width == 1 else 0)
+    return passes * max(calc, normalise)
 
 
 def _delivery(split: Split, vectors: int, wide: int) -> tuple[float, float, int]:
@@ -93,7 +97,7 @@ def _delivery(split: Split, vectors: int, wide: int) -> tuple[float, float, int]
         return vectors + (down if split.scatter else 0), 0, 0
     if Level.L1B in split.scatter:
         return vectors + down / L1BS, l2 * 1.25, TURN
-    return vectors + down, 2 * l2 * sets + TURN * (vectors * wide / 16), TURN
+    return vectors + down, 2 * l2 * sets + TURN * (vectors * wide / 64), TURN
 
 
 def _scattered(split: Split) -> int:

@@ -8,8 +8,10 @@ layout of the result says.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from pfcomp.ir.model import MNValue
 from pfcomp.isa.model import Operand
@@ -23,6 +25,9 @@ from pfcomp.kernels.contraction.modes import Mode
 ALL_L1B = 7
 L2BM_STEP = 64
 """Long words that one l2bmr or l2bmb step moves."""
+QUADS_TOGETHER = 8
+BLOCKS_TOGETHER = 16
+"""How much is summed over L1Bs in one go; two of them fit into L1BM."""
 
 Emit = Callable[[Operand | None], Virtual]
 """Emits the last operation of an accumulation, with a destination or without, and returns the accumulator."""
@@ -65,34 +70,67 @@ class Sink(ABC):
 
 
 class Direct(Sink):
-    """The last operation writes the result; sums over L1Bs follow in place."""
+    """The last operation writes the result."""
 
     def take(self, spots: Sequence[Spot], last: Emit) -> None:
         last(self.target(spots))
 
     def finish(self) -> None:
-        if self.loops.over_l1b:
-            for address in range(0, self.result.size, 4):
-                self._sum(address)
-
-    def _sum(self, address: int) -> None:
-        builder, rings = self.context.builder, self.context.rings
-        rows = rings.l1bm.take(256, 64)
-        builder.op("l1bmd", self.run(address), to=operands.l1bm(rows))
-        for part in range(rows, rows + 256, L2BM_STEP):
-            sum_l1b(self.context, part, self.loops.over_l1b, self.mode)
-        builder.op("l1bmd", operands.l1bm(rows), to=self.run(address))
+        """Everything is delivered."""
 
 
-def sum_l1b(context: KernelContext, part: int, over: int, mode: Mode) -> None:
-    """Add up 64 long words of the L1BMs in place, over the L1B coordinate bits `over`."""
-    for l1b in range(8):
-        if l1b & over:
-            continue
-        members = "" if over == ALL_L1B else f"@{l1b}/{over}"
-        buffer = context.rings.l2bm.take(L2BM_STEP, 64)
-        context.builder.op(f"l2bmr{mode.reduction}{members}", operands.l1bm(part), to=operands.l2bm(buffer))
-        context.builder.op(f"l2bmb{members}", operands.l2bm(buffer), to=operands.l1bm(part))
+class InPlace(Sink):
+    """The last operation writes partial results to the place of the result, where sums over L1Bs replace them."""
+
+    missing: Counter[int]
+    ready: list[int]
+
+    def __init__(self, context: KernelContext, result: MNValue, loops: Loops, mode: Mode) -> None:
+        super().__init__(context, result, loops, mode)
+        self.missing, self.ready = Counter(), []
+        for batch, tile, column in product(loops.batches, loops.tiles, loops.columns):
+            self.missing.update(self._quads([batch.spot + tile.spot + column.spot]))
+
+    def _quads(self, spots: Sequence[Spot]) -> list[int]:
+        """The fours of addresses in which results lie."""
+        return [
+            (spot.addr + more) // 4
+            for spot in spots
+            for more in ((0, self.loops.pair.addr) if self.mode.wide else (0,))
+        ]
+
+    def take(self, spots: Sequence[Spot], last: Emit) -> None:
+        last(self.target(spots))
+        for quad in self._quads(list(dict.fromkeys(spots))):
+            self.missing[quad] -= 1
+            if not self.missing[quad]:
+                self.ready.append(quad)
+        if len(self.ready) >= QUADS_TOGETHER:
+            self.finish()
+
+    def finish(self) -> None:
+        builder = self.context.builder
+        rows = [(quad, self.context.rings.l1bm.take(256, 64)) for quad in self.ready]
+        for quad, row in rows:
+            builder.op("l1bmd", self.run(4 * quad), to=operands.l1bm(row))
+        parts = [part for _, row in rows for part in range(row, row + 256, L2BM_STEP)]
+        sum_l1b(self.context, parts, self.loops.over_l1b, self.mode)
+        for quad, row in rows:
+            builder.op("l1bmd", operands.l1bm(row), to=self.run(4 * quad))
+        self.ready = []
+
+
+def sum_l1b(context: KernelContext, parts: Sequence[int], over: int, mode: Mode) -> None:
+    """Add up blocks of 64 long words of the L1BMs in place, over the L1B coordinate bits `over`.
+
+    All sums go up before the first comes down: turning the transfers around costs steps.
+    """
+    members = [f"@{l1b}/{over}" for l1b in range(8) if not l1b & over] if over != ALL_L1B else [""]
+    sums = [(part, these, context.rings.l2bm.take(L2BM_STEP, 64)) for part in parts for these in members]
+    for part, these, buffer in sums:
+        context.builder.op(f"l2bmr{mode.reduction}{these}", operands.l1bm(part), to=operands.l2bm(buffer))
+    for part, these, buffer in sums:
+        context.builder.op(f"l2bmb{these}", operands.l2bm(buffer), to=operands.l1bm(part))
 
 
 class Turnaround(Sink):
@@ -108,35 +146,29 @@ class Turnaround(Sink):
 
 
 class Gathered(Sink):
-    """Sums over MABs and L1Bs, copied back to all of them; as many sums as one L2BM step moves go together."""
+    """Sums over MABs and L1Bs, copied back to all of them; several blocks go together."""
 
     waiting: list[tuple[int, Sequence[Spot]]]
-    block: int
+    blocks: list[int]
 
     def __init__(self, context: KernelContext, result: MNValue, loops: Loops, mode: Mode) -> None:
         super().__init__(context, result, loops, mode)
-        self.waiting = []
-        self.block = 0
+        self.waiting, self.blocks = [], []
 
     def take(self, spots: Sequence[Spot], last: Emit) -> None:
         words = 32 if self.mode.wide else 16
-        if not self.waiting:
-            self.block = self.context.rings.l1bm.take(L2BM_STEP, 64)
-        address = self.block + words * len(self.waiting)
-        self._reduce(address, last(None))
-        self.waiting.append((address, spots))
-        if len(self.waiting) * words == L2BM_STEP:
-            self.finish()
-
-    def _reduce(self, address: int, value: Virtual) -> None:
-        target = operands.l1bm(address, double=self.mode.wide)
-        self.context.builder.op(f"l1bmr{self.mode.reduction}", value, to=target)
+        offset = words * len(self.waiting) % L2BM_STEP
+        if not offset:
+            if len(self.blocks) == BLOCKS_TOGETHER:
+                self.finish()
+            self.blocks.append(self.context.rings.l1bm.take(L2BM_STEP, 64))
+        target = operands.l1bm(self.blocks[-1] + offset, double=self.mode.wide)
+        self.context.builder.op(f"l1bmr{self.mode.reduction}", last(None), to=target)
+        self.waiting.append((self.blocks[-1] + offset, spots))
 
     def finish(self) -> None:
-        if self.waiting:
-            sum_l1b(self.context, self.block, self.loops.over_l1b, self.mode)
+        sum_l1b(self.context, self.blocks, self.loops.over_l1b, self.mode)
         for address, spots in self.waiting:
-            self.context.builder.op(
-                "l1bmm", operands.l1bm(address, double=self.mode.wide), to=self.target(spots)
-            )  # fmt: skip
-        self.waiting = []
+            source = operands.l1bm(address, double=self.mode.wide)
+            self.context.builder.op("l1bmm", source, to=self.target(spots))
+        self.waiting, self.blocks = [], []

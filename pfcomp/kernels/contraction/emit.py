@@ -5,7 +5,7 @@ from __future__ import annotations
 from pfcomp.ir.model import MNValue
 from pfcomp.kernels.api import KernelContext, Placed
 from pfcomp.kernels.contraction.accumulate import Accumulator
-from pfcomp.kernels.contraction.deliver import Direct, Gathered, Sink, Turnaround
+from pfcomp.kernels.contraction.deliver import Direct, Gathered, InPlace, Sink, Turnaround
 from pfcomp.kernels.contraction.loops import Loops, Operands, Spot, loops_of
 from pfcomp.kernels.contraction.modes import MODES, Mode
 from pfcomp.kernels.contraction.scatter import Scatter
@@ -40,7 +40,7 @@ def emit_contraction(context: KernelContext, variant: str, placed: Placed) -> No
 def sink_of(context: KernelContext, result: MNValue, loops: Loops, mode: Mode) -> Sink:
     """How the results are delivered, which follows from their places."""
     if not loops.over_mab:
-        return Direct(context, result, loops, mode)
+        return InPlace(context, result, loops, mode) if loops.over_l1b else Direct(context, result, loops, mode)
     spots = [loops.pair, *_spots(loops)]
     mabs, l1bs = any(spot.mab for spot in spots), any(spot.l1b for spot in spots)
     if mabs or l1bs:

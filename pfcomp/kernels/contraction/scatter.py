@@ -17,12 +17,17 @@ from pfcomp.kernels.api import KernelContext
 from pfcomp.kernels.contraction.deliver import L2BM_STEP, Emit, Sink, sum_l1b
 from pfcomp.kernels.contraction.loops import Column, Loops, Spot
 from pfcomp.kernels.contraction.modes import Mode
+from pfcomp.kernels.transfer import L1BM_SIZE
 
 MABS = 16
 L1BS = 8
 PES = 4
 SPLIT_STEP = 256
 """Long words of L2BM that one l2bmd step deals out to the L1Bs."""
+WORDS_TOGETHER = 1024
+"""Long words of complete regions that go together."""
+MOST_OPEN = L1BM_SIZE * 3 // 4
+"""Long words of L1BM that may wait, so that the ring does not come round to them."""
 
 
 class Scatter(Sink):
@@ -35,6 +40,7 @@ class Scatter(Sink):
         self.mabs, self.l1bs = mabs, l1bs
         self.addresses_per_region = 4 if mabs else 16
         self.regions: dict[int, int] = {}
+        self.ready: list[tuple[int, int]] = []
         self.open = Counter[int]()
         groups = self.fours(loops.columns)
         for batch, tile, group in product(loops.batches, loops.tiles, groups):
@@ -65,43 +71,61 @@ class Scatter(Sink):
         """Long words of a region as they come back to one L1BM."""
         return PES * (MABS if self.mabs else 1) * self.addresses_per_region
 
+    @property
+    def _region_words(self) -> int:
+        """Long words of a region before it is dealt out to the L1Bs."""
+        return self._words * (L1BS if self.l1bs else 1)
+
     def take(self, spots: Sequence[Spot], last: Emit) -> None:
         region = self._region(spots[0])
         if region not in self.regions:
-            words = self._words * (L1BS if self.l1bs else 1)
-            self.regions[region] = self.context.rings.l1bm.take(words, 64)
+            if (len(self.regions) + len(self.ready) + 1) * self._region_words > MOST_OPEN:
+                raise ValueError("more regions are open than L1BM holds")
+            self.regions[region] = self.context.rings.l1bm.take(self._region_words, 64)
         row = self._row(spots[0])
         address = self.regions[region] + PES * row
         target = operands.l1bm(address, double=self.mode.wide)
         self.context.builder.op(f"l1bmr{self.mode.reduction}", last(None), to=target)
         self.open[region] -= 1
         if not self.open[region]:
-            self._deliver(region, self.regions.pop(region))
+            self.ready.append((region, self.regions.pop(region)))
+        if len(self.ready) * self._region_words >= WORDS_TOGETHER:
+            self.finish()
 
     def finish(self) -> None:
-        """Every region was delivered with its last result."""
+        spans = [self._span(region) for region, _ in self.ready]
+        rows = [row for _, row in self.ready]
+        if self.l1bs:
+            rows = self._sum_and_split(rows, [words for _, _, words in spans])
+        elif self.loops.over_l1b:
+            parts = [
+                row + part
+                for row, (_, _, words) in zip(rows, spans, strict=True)
+                for part in range(0, words, L2BM_STEP)
+            ]
+            sum_l1b(self.context, parts, self.loops.over_l1b, self.mode)
+        for row, (first, count, _) in zip(rows, spans, strict=True):
+            self._down(row, first, count)
+        self.ready = []
 
-    def _deliver(self, region: int, rows: int) -> None:
+    def _span(self, region: int) -> tuple[int, int, int]:
+        """First address and number of addresses of a region, and its long words in one L1BM at the end."""
         first = region * self.addresses_per_region
         count = min(self.addresses_per_region, self.result.size - first)
-        words = self._words // self.addresses_per_region * count
-        if self.l1bs:
-            rows = self._sum_and_split(rows, words)
-        elif self.loops.over_l1b:
-            for part in range(0, words, L2BM_STEP):
-                sum_l1b(self.context, rows + part, self.loops.over_l1b, self.mode)
-        self._down(rows, first, count)
+        return first, count, self._words // self.addresses_per_region * count
 
-    def _sum_and_split(self, rows: int, words: int) -> int:
-        """Add up `words`·8 long words over the L1Bs and deal them out; returns where each L1BM has its own."""
+    def _sum_and_split(self, rows: list[int], words: list[int]) -> list[int]:
+        """Add up regions over the L1Bs and deal them out; returns where each L1BM has its own part of each region."""
         builder, rings = self.context.builder, self.context.rings
-        total = -(-words * L1BS // SPLIT_STEP) * SPLIT_STEP
-        sums = rings.l2bm.take(total, SPLIT_STEP)
-        own = rings.l1bm.take(total // L1BS, 64)
-        for part in range(0, words * L1BS, L2BM_STEP):
-            builder.op(f"l2bmr{self.mode.reduction}", operands.l1bm(rows + part), to=operands.l2bm(sums + part))
-        for part in range(0, total, SPLIT_STEP):
-            builder.op("l2bmd", operands.l2bm(sums + part), to=operands.l1bm(own + part // L1BS))
+        totals = [-(-count * L1BS // SPLIT_STEP) * SPLIT_STEP for count in words]
+        sums = [rings.l2bm.take(total, SPLIT_STEP) for total in totals]
+        for row, buffer, count in zip(rows, sums, words, strict=True):
+            for part in range(0, count * L1BS, L2BM_STEP):
+                builder.op(f"l2bmr{self.mode.reduction}", operands.l1bm(row + part), to=operands.l2bm(buffer + part))
+        own = [rings.l1bm.take(total // L1BS, 64) for total in totals]
+        for place, buffer, total in zip(own, sums, totals, strict=True):
+            for part in range(0, total, SPLIT_STEP):
+                builder.op("l2bmd", operands.l2bm(buffer + part), to=operands.l1bm(place + part // L1BS))
         return own
 
     def _down(self, rows: int, first: int, count: int) -> None:
