@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 
 from pfcomp.ir.model import Location, MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
-from pfcomp.layout.digits import Moved, exchange, refine
 from pfcomp.relayout.api import Form
-from pfcomp.relayout.moves.model import MAB, Move, Places, Store, labels
+from pfcomp.relayout.moves.model import LM_WORDS, MAB, Move, Places, Store, labels
 from pfcomp.relayout.moves.problem import Problem, problem_of
-from pfcomp.relayout.search import MAX_WORDS, finished, search
+from pfcomp.relayout.moves.rows import Exchange, exchange_of
+from pfcomp.relayout.search import finished, search
 
 SUPPORTED_BITS = (32, 64)
 VECTOR = 4
@@ -26,8 +26,8 @@ def exchange_plan(source: Form, target: Form) -> ExchangePlan | None:
     """
     if source.bits not in SUPPORTED_BITS or (source.shape, source.bits) != (target.shape, target.bits):
         return None
-    digits = refine(source.layout, target.layout)
-    return None if digits is None else _plan(exchange(digits), source.bits)
+    exchange = exchange_of(source.layout, target.layout)
+    return None if exchange is None else _plan(exchange, source.bits)
 
 
 def estimate(source: Form, target: Form) -> int | None:
@@ -37,15 +37,15 @@ def estimate(source: Form, target: Form) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _plan(rows: tuple[Moved, ...], bits: int) -> ExchangePlan | None:
-    problem = problem_of(rows, bits)
+def _plan(exchange: Exchange, bits: int) -> ExchangePlan | None:
+    problem = problem_of(exchange, bits)
     if problem is None:
         return None
     moves = search(problem)
     if moves is None:
         return None
     plan = ExchangePlan(problem, finished(problem, moves))
-    return plan if all(scratch.words <= MAX_WORDS for scratch in plan.scratch) else None
+    return plan if all(scratch.words <= LM_WORDS for scratch in plan.scratch) else None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pfcomp.relayout.moves.model import (
     COPY,
     L1B,
     L2B,
+    LM_WORDS,
     MAB,
     PE,
     WORD,
@@ -40,8 +41,6 @@ HASTE = 4
 """Weight of the steps that remain in a second search, which goes for any plan."""
 MAX_IMPROVING = 40
 """Expansions after some plan is known."""
-MAX_WORDS = 2048
-"""Long words of a local memory."""
 
 
 _GUESSES = ((WORD + PE, 1, 1), (MAB, 12, 1), (L1B, 12, 4), (L2B, 80, 4))
@@ -91,11 +90,11 @@ def _search(problem: Problem, haste: int) -> tuple[Move, ...] | None:
                     found = entry
                 if found is None or cost < found.cost or entry is found:
                     heapq.heappush(queue, (cost + haste * after.remaining(), len(entry.path), serial, entry))
-    return found and found.path
+    return None if found is None else found.path
 
 
 def _fits(universe: Universe, places: Places) -> bool:
-    return count(universe, universe.address_items(places)) <= MAX_WORDS
+    return count(universe, universe.address_items(places)) <= LM_WORDS
 
 
 class State:

@@ -24,22 +24,24 @@ def _run(pair, where, at):
 
 
 @given(digit_pairs(levels=(Level.PE, Level.W)), locations, bases)
+@settings(max_examples=12)
 def test_inside_a_mab(pair, where, at):
     _run(pair, where, at)
 
 
 @given(digit_pairs(levels=(Level.MAB, Level.PE, Level.W)), locations, bases)
+@settings(max_examples=15)
 def test_inside_an_l1b(pair, where, at):
     _run(pair, where, at)
 
 
 @given(digit_pairs(), locations, bases)
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_anywhere(pair, where, at):
     _run(pair, where, at)
 
 
 @given(digit_pairs(bits=64), locations, bases)
-@settings(max_examples=30)
+@settings(max_examples=8)
 def test_64_bits(pair, where, at):
     _run(pair, where, at)

@@ -35,6 +35,9 @@ PLACES: tuple[tuple[Level, int], ...] = (
 WORD, PE, MAB, L1B, L2B = (0,), (1, 2), (3, 4, 5, 6), (7, 8, 9), (10, 11, 12)
 """The places of each level."""
 
+LM_WORDS = 2048
+"""Long words of a local memory."""
+
 Places = tuple[int, ...]
 Values = NDArray[np.int64]
 """Rows of item values: [combination, item]; items that do not take part are 0."""
@@ -42,7 +45,7 @@ Values = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Bits of a digit whose size is no power of two: the sum of value · weight stays below `bound`."""
+    """Items of a digit that does not have all of their values: the sum of value · weight stays below `bound`."""
 
     items: tuple[int, ...]
     weights: tuple[int, ...]
@@ -71,8 +74,8 @@ class Store:
     strides: tuple[int, ...]
 
     def addresses(self, values: Values) -> NDArray[np.int64]:
-        """The long word of every combination."""
-        return np.asarray(self.base + values @ np.array(self.strides, np.int64), np.int64)
+        """The long word of every combination; one beyond the memory wraps (nothing that exists lies there)."""
+        return np.asarray(self.base + values @ np.array(self.strides, np.int64), np.int64) % LM_WORDS
 
 
 class Move(Protocol):
@@ -121,7 +124,7 @@ def count(universe: Universe, items: tuple[int, ...]) -> int:
         sums = [0]
         for item, weight in zip(limit.items, limit.weights, strict=True):
             if item in chosen:
-                sums += [s + weight for s in sums]
+                sums = [s + weight * value for s in sums for value in range(universe.sizes[item])]
                 chosen.discard(item)
         total *= sum(s < limit.bound for s in sums)
     for item in items:
