@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pfcomp.ir.model import Location
+from pfcomp.isa.model import Operand
+from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
 from pfcomp.relayout.moves import lanes
@@ -23,6 +26,9 @@ from pfcomp.relayout.moves.model import (
     count,
     valid,
 )
+
+WAITING = 32
+"""Vectors that wait in registers at most."""
 
 REGISTERS = "xy"
 """Used in turn, so that one block is written while the one before it is read."""
@@ -61,21 +67,41 @@ class Transpose:
         return tuple(i for i in self.universe.address_items(self.before) if i not in self.after)
 
     def emit(self, context: KernelContext, source: Store, target: Store) -> None:
+        """Within one local memory reads and writes take turns, so results wait in registers, a batch at a time."""
         size = len(self.universe.sizes)
         rows, columns = (bit_rows(places, self.which, size) for places in (self.after, self.before))
-        letter = "f" if self.words else "d"
+        waiting: list[tuple[Virtual, Operand]] = []
         for number, other in enumerate(combinations(self.universe, by_stride(self._others(), target))):
             register = REGISTERS[number % 2]
             taken = np.where(valid(self.universe, other + rows)[:, None], other + rows, other)
-            read = source.addresses(taken).tolist()
-            write = self._written(other + columns, target)
-            for start in range(0, len(read), 4):
-                vector = operands.vector(source.location, read[start : start + 4])
-                context.builder.op(f"{letter}mwrite", vector, to=f"$l{register}{start}")
-            for start in range(0, len(write), 4):
-                if any(a is not None for a in write[start : start + 4]):
-                    to = lanes.target(target.location, write[start : start + 4])
-                    context.builder.op(f"{letter}mread", f"$l{register}{start}", to=to)
+            self._write(context, source, register, source.addresses(taken).tolist())
+            waiting += self._read(context, register, target, self._written(other + columns, target), source.location)
+            if len(waiting) >= WAITING:
+                _flush(context, waiting)
+        _flush(context, waiting)
+
+    def _write(self, context: KernelContext, source: Store, register: str, reads: list[int]) -> None:
+        for start in range(0, len(reads), 4):
+            vector = operands.vector(source.location, reads[start : start + 4])
+            context.builder.op(f"{self._letter}mwrite", vector, to=f"$l{register}{start}")
+
+    def _read(
+        self, context: KernelContext, register: str, target: Store, writes: list[int | None], busy: Location
+    ) -> list[tuple[Virtual, Operand]]:
+        """Read the columns into the target; returns what still has to be written because the memory is `busy`."""
+        waiting: list[tuple[Virtual, Operand]] = []
+        for start in range(0, len(writes), 4):
+            here = writes[start : start + 4]
+            if any(a is not None for a in here):
+                to = lanes.target(target.location, here)
+                later = target.location is busy
+                value = context.builder.op(f"{self._letter}mread", f"$l{register}{start}", to=None if later else to)
+                waiting += [(value, to)] if later else []
+        return waiting
+
+    @property
+    def _letter(self) -> str:
+        return "f" if self.words else "d"
 
     def _written(self, values: Values, target: Store) -> list[int | None]:
         """Where each column goes; None for columns that no item tells from another or that do not exist."""
@@ -83,3 +109,9 @@ class Transpose:
         exists = valid(self.universe, values)
         found = target.addresses(values).tolist()
         return [a if exists[c] and not c & copies else None for c, a in enumerate(found)]
+
+
+def _flush(context: KernelContext, waiting: list[tuple[Virtual, Operand]]) -> None:
+    for value, to in waiting:
+        context.builder.op("lpassa", value, to=to)
+    waiting.clear()
