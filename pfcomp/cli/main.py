@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "codegen": ("pfcomp.cli.stage_commands", "codegen", "Run the stage codegen: assembly and app."),
     "run": ("pfcomp.cli.pfrun", "cli", "Run an app, a codegen_dir or an assembly program (also: pfrun)."),
     "dump": ("pfcomp.cli.dump_gpfnapp", "cli", "Show what an app holds (also: dump_gpfnapp)."),
+    "verify": ("pfcomp.cli.verify", "verify", "Compare every node of a compiled program with the reference executor."),
     "asm": ("pfcomp.cli.asm", "asm", "Check and translate assembly programs."),
     "ops": ("pfcomp.cli.ops", "ops", "Show the operators that are taken, how they are lowered, and their limits."),
     "check": ("pfcomp.cli.check", "check", "Say what of a program would compile, what would not, and why."),

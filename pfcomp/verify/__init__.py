@@ -1,0 +1,1 @@
+"""`pfcomp verify`: every node of a compiled program against the reference executor."""
