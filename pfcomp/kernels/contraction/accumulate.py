@@ -36,9 +36,7 @@ class Block:
 
 def blocks(tiles: Sequence[Tile], groups: Sequence[Four], mode: Mode) -> Iterator[Block]:
     """All pairs of tiles and column groups, in even blocks of at most LIVE_WORDS."""
-    most = LIVE_WORDS * 2 // mode.accumulator
-    width = _even(len(groups), min(MOST_GROUPS, most))
-    height = _even(len(tiles), most // width)
+    height, width = block_shape(len(tiles), len(groups), mode)
     for row in range(0, len(tiles), height):
         for column in range(0, len(groups), width):
             yield Block(tiles[row : row + height], groups[column : column + width])
