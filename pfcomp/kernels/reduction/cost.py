@@ -33,35 +33,47 @@ SPREAD = 9
 
 @dataclass(slots=True)
 class _Tally:
-    """Operations of one vector by the unit that does most of the stage, and the latency of all stages."""
+    """Operations of one vector by unit, and the latency of all stages; `combine` operations make one combination."""
 
-    compute: float = 0
+    combine: int
+    on_mau: bool
+    alu: float = 0
+    mau: float = 0
     transfer: float = 0
     latency: float = 0
 
-    def add(self, compute: float = 0, transfer: float = 0, latency: float | None = None) -> None:
-        self.compute += compute
-        self.transfer += transfer
-        self.latency += compute + transfer if latency is None else latency
+    def add(self, combinations: float = 0, moves: float = 0, transfers: float = 0) -> None:
+        """Combinations, ALU operations beside them, and transfers, all one after the other."""
+        work = combinations * self.combine
+        if self.on_mau:
+            self.mau += work
+        else:
+            self.alu += work
+        self.alu += moves
+        self.transfer += transfers
+        self.latency += work + moves + transfers
+
+    def busiest(self) -> float:
+        return max(self.alu, self.mau, self.transfer)
 
 
 def steps_of(found: Geometry, monoid: Monoid) -> int:
     """Steps for all vectors, without those that make padding neutral."""
-    tally, combine = _Tally(), len(monoid.combine)
-    tally.add(compute=_addresses(found) * combine + STORE)
-    if found.fields[Level.W].reduced:
-        tally.add(compute=1 + combine)
-    _add_rotations(tally, found.fields[Level.PE], PES, combine, transfers=False)
-    mab, fields = found.fields[Level.MAB], found.fields
+    fields = found.fields
+    tally = _Tally(len(monoid.combine), monoid.combine[0][1] == "v")
+    tally.add(_addresses(found), STORE)
+    if fields[Level.W].reduced:
+        tally.add(1, 1)
+    _add_rotations(tally, fields[Level.PE], PES, transfers=False)
     leaves = fields[Level.L1B].reduced or fields[Level.L2B].reduced
-    if mab.reduced and mab.whole and monoid.network:
-        tally.add(transfer=1 if leaves else 2)
+    if fields[Level.MAB].reduced and fields[Level.MAB].whole and monoid.network:
+        tally.add(transfers=1 if leaves else 2)
     else:
-        _add_rotations(tally, mab, MABS, combine, transfers=True)
+        _add_rotations(tally, fields[Level.MAB], MABS, transfers=True)
     if leaves:
-        _add_outer(tally, found, combine, network=bool(monoid.network))
+        _add_outer(tally, found, network=bool(monoid.network))
     more = -(-len(found.kept) // VECTOR) - 1
-    return round(tally.latency + more * max(tally.compute, tally.transfer))
+    return round(tally.latency + more * tally.busiest())
 
 
 def _addresses(found: Geometry) -> int:
@@ -70,25 +82,24 @@ def _addresses(found: Geometry) -> int:
     return count // (VECTOR // len(found.kept)) + SPREAD if spreads(found) else count - 1
 
 
-def _add_rotations(tally: _Tally, field: Field, extent: int, combine: int, *, transfers: bool) -> None:
+def _add_rotations(tally: _Tally, field: Field, extent: int, *, transfers: bool) -> None:
     settled = field.copies
     for bit in reversed(range(extent.bit_length() - 1)):
         if field.reduced >> bit & 1:
             above = (extent - 1) & ~((2 << bit) - 1)
-            ways = 1 if above & ~settled == 0 else 2
-            merge = combine + (ways > 1)
+            both = above & ~settled != 0
             if transfers:
-                tally.add(merge, 1 + ways, merge + 1 + ways + L1BM_TURN - 1)
+                tally.add(1, both, 2 + both)
+                tally.latency += L1BM_TURN - 1
             else:
-                tally.add(merge + (ways if ways > 1 else 1 << bit))
-            tally.latency += MASKS * (ways > 1)
+                tally.add(1, 3 if both else 1 << bit)
+            tally.latency += MASKS * both
             settled |= 1 << bit
 
 
-def _add_outer(tally: _Tally, found: Geometry, combine: int, *, network: bool) -> None:
+def _add_outer(tally: _Tally, found: Geometry, *, network: bool) -> None:
     """L1Bs and L2Bs: transfers of each vector, its share of rows that travel together, MVs."""
     l1b, l2b = found.fields[Level.L1B], found.fields[Level.L2B]
-    equal = found.fields[Level.MAB].whole
     kept = 1 << l1b.kept.bit_count()
     collected = 1 if network else 1 << l1b.reduced.bit_count()
     sources, rows, moves = 1, 1, 0
@@ -97,10 +108,8 @@ def _add_outer(tally: _Tally, found: Geometry, combine: int, *, network: bool) -
         sources = 1 if reduces else 1 << l2b.reduced.bit_count()
         rows = 1 if reduces else sources << l2b.kept.bit_count()
         moves = 2 if reduces else rows + 1
-    parts = sources * collected
-    row = 0.25 if equal else 4.0  # L2BM steps of a vector
-    up, down = kept * collected * row, kept * collected * rows * row
-    merges = combine * (parts - 1) + max(0, rows // sources - 1) * parts
-    tally.add(merges, 2 + up + down, 0)
-    whole = max(1.0, row)
-    tally.latency += 2 + L2BM_TURN + kept * collected * whole * (1 + rows) + merges + MOVE * moves
+    parts, passes = sources * collected, kept * collected * (1 + rows)
+    steps = 0.25 if found.fields[Level.MAB].whole else 4.0  # of L2BM for a row of a vector
+    tally.add(parts - 1, max(0, rows // sources - 1) * parts)
+    tally.transfer += 2 + passes * steps
+    tally.latency += 2 + L2BM_TURN + passes * max(1.0, steps) + MOVE * moves
