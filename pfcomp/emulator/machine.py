@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from pfcomp.emulator import dump, moves
 from pfcomp.emulator.c import native
-from pfcomp.emulator.lower.program import Lowered, lower
+from pfcomp.emulator.c.batches import Batch, batches
+from pfcomp.emulator.lower.program import Lowered, Segment, lower
 from pfcomp.emulator.micro import Code, Micro
 from pfcomp.emulator.numpy_engine.engine import interpret
 from pfcomp.emulator.sparse import SparseMemory
@@ -34,6 +35,7 @@ class Executable:
 
     program: Program
     variants: dict[tuple[bool, bool], Lowered] = field(default_factory=dict)
+    _batches: dict[tuple[bool, bool], tuple[Micro | Segment | Batch, ...]] = field(default_factory=dict)
 
     def lowered(self, bar_in_use: tuple[bool, bool]) -> Lowered:
         """The translation for a chip whose base addresses are zero (False) or not known (True)."""
@@ -41,6 +43,13 @@ class Executable:
         if found is None:
             bars = dict(zip((Place.BAR0, Place.BAR1), (None if used else 0 for used in bar_in_use), strict=True))
             found = self.variants[bar_in_use] = lower(self.program, bars)
+        return found
+
+    def batches(self, bar_in_use: tuple[bool, bool]) -> tuple[Micro | Segment | Batch, ...]:
+        """The same translation for the C engine."""
+        found = self._batches.get(bar_in_use)
+        if found is None:
+            found = self._batches[bar_in_use] = batches(self.lowered(bar_in_use))
         return found
 
 
@@ -65,7 +74,7 @@ class Machine:
         self.engine, self.strict, self.threads = engine, strict, threads
         self._watch: Watch | None = None
         self.state = State()
-        self._start_watch()
+        self._start()
 
     @property
     def dram(self) -> SparseMemory:
@@ -81,23 +90,42 @@ class Machine:
         """Translate a program; unsupported operations raise here."""
         executable = Executable(program)
         executable.lowered((False, False))
+        if self._library is not None:
+            executable.batches((False, False))
         return executable
 
     def run(self, executable: Executable) -> RunResult:
         """Execute a program on the present state."""
         lines: list[str] = []
-        lowered = executable.lowered(self.state.bar_in_use())
-        for segment in lowered.segments:
-            if isinstance(segment, Micro):
-                self._host(segment, lowered, lines)
-            elif self._watch is not None:
-                self._watched(segment.micros, self._watch)
-            elif self._library is not None and segment.packed is not None:
-                native.execute(self._library, self.state, segment.packed, self.threads)
-            else:
-                interpret(self.state, segment.micros)
+        in_use = self.state.bar_in_use()
+        lowered = executable.lowered(in_use)
+        if self._chip is None:
+            for segment in lowered.segments:
+                self._segment(segment, lowered, lines)
+        else:
+            self._run_native(self._chip, executable.batches(in_use), lowered, lines)
         findings = () if self._watch is None else self._take_findings(executable.program, self._watch)
         return RunResult(executable.program.steps, lines, findings)
+
+    def _run_native(
+        self, chip: native.Chip, parts: tuple[Micro | Segment | Batch, ...], lowered: Lowered, lines: list[str]
+    ) -> None:
+        chip.forget_matrices()
+        for part in parts:
+            if isinstance(part, Batch):
+                chip.run(part.ops, part.runs, part.parts, self.threads)
+                continue
+            self._segment(part, lowered, lines)
+            if isinstance(part, Micro) and part.code == Code.SET:
+                chip.forget_matrices()
+
+    def _segment(self, segment: Micro | Segment, lowered: Lowered, lines: list[str]) -> None:
+        if isinstance(segment, Micro):
+            self._host(segment, lowered, lines)
+        elif self._watch is not None:
+            self._watched(segment.micros, self._watch)
+        else:
+            interpret(self.state, segment.micros)
 
     def _host(self, micro: Micro, lowered: Lowered, lines: list[str]) -> None:
         index = micro.params[0]
@@ -127,7 +155,8 @@ class Machine:
     def reset(self) -> None:
         """Forget all memories."""
         self.state = State()
-        self._start_watch()
+        self._start()
 
-    def _start_watch(self) -> None:
+    def _start(self) -> None:
         self._watch = Watch(self.state) if self.strict else None
+        self._chip = None if self._library is None or self.strict else native.Chip(self._library, self.state)

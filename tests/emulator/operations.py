@@ -12,5 +12,7 @@ GROUPS = {
     "matrix-vector in d, f, g, h, wide and narrow": blocks.MATRIX,
     "`bfn`, `bfe`, all lengths (a case is a block)": blocks.BLOCK,
     "reductions over MABs and L1Bs": reduce.REDUCE,
+    "single sums over MABs with half operands or results": reduce.MIXED_SUMS,
+    "reductions of moves over 8, 4 and 2 L2Bs": reduce.MOVES,
 }
 OPERATIONS = {operation.name: operation for group in GROUPS.values() for operation in group}

@@ -1,4 +1,4 @@
-"""Reductions over MABs and L1Bs as `Operation`s: all four instructions of an operator in one program."""
+"""Reductions over MABs, L1Bs and L2Bs as `Operation`s: all instructions of an operator in one program."""
 
 import numpy as np
 
@@ -101,3 +101,103 @@ def reduce(op):
 
 
 REDUCE = [reduce(op) for op in REDUCTIONS]
+
+
+def _float_groups(lanes, source, output):
+    """Single sums of halves or singles whose last rounding goes to `output`."""
+    singles = [bits if source is SINGLE else convert(bits, source, SINGLE) for bits in lanes]
+    if len(singles) == 16:
+        singles = [reduction.float_sum([singles[i] for i in group], SINGLE, SINGLE) for group in FOURS]
+    return (reduction.float_sum(singles, SINGLE, output),)
+
+
+# Instruction -> its text, the operand's element, the result's element, elements of a long word that take part.
+MIXED = {
+    "ffaddr": ("l1bmrffaddr $lm0v $lb0\nl1bmr4ffaddr $lm0v $lb64", SINGLE, HALF, 2),
+    "ffadd e": ("l1bmrffadd $lm0ve $lb0\nl1bmr4ffadd $lm0ve $lb64", HALF, SINGLE, 2),
+    "ffaddr e": ("l1bmrffaddr $lm0ve $lb0\nl1bmr4ffaddr $lm0ve $lb64", HALF, HALF, 2),
+}
+
+
+def mixed_cases(source, output, count):
+    """The upper `count` elements of operands and of results, counted from the most significant end."""
+
+    def split(inputs, outputs):
+        operands, got = [], []
+        for words, result in zip(groups(inputs)[:2], results(outputs)[:2], strict=True):
+            lanes = elements(words, source.bits)[..., :count].swapaxes(1, 2).reshape(-1, words.shape[1])
+            operands += [tuple(lane) for lane in lanes.tolist()]
+            got.append(elements(result, output.bits)[:, :count].ravel())
+        column = np.empty(len(operands), object)
+        column[:] = operands
+        return [column], [np.concatenate(got)]
+
+    return split
+
+
+def mixed(name):
+    text, source, output, count = MIXED[name]
+    letter = "f" if source is SINGLE else "h"
+
+    def value(lanes):
+        return _float_groups(lanes, source, output)
+
+    return Operation(f"l1bmr {name}", make(letter), execute(text), mixed_cases(source, output, count), value)
+
+
+MOVED = 1024  # long words of each L2B
+PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7]]  # the two L2Bs of a group meet first
+
+
+def moved_inputs(letter):
+    def inputs(rng, spread):
+        rows = random_words(rng, 2, letter, spread).ravel()
+        if letter in BY_LETTER:
+            rows = near_cancellation(rng, np.tile(rows, 2).reshape(4, 4096), letter).ravel()[: 8 * MOVED]
+        return {"l2bm": rows.reshape(8, MOVED)}
+
+    return inputs
+
+
+def moved_step(op):
+    size = f"n{MOVED}"
+    text = f"mvr{op}/{size} $lc0 $p0@0\nmvr2{op}/{size} $lc0 $d0\nmvr4{op}/{size} $lc0 $d4096"
+
+    def step(machine, inputs):
+        machine.state.l2bm[:, :MOVED] = inputs["l2bm"]
+        run(machine, text)
+        two = np.stack([machine.dram.read(group, 0, MOVED) for group in range(4)])
+        four = np.stack([machine.dram.read(group, 4096, MOVED // 2) for group in range(4)])
+        return {"all": machine.pdm.read(0, 0, MOVED), "two": two, "four": four}
+
+    return step
+
+
+def moved_cases(bits):
+    def split(inputs, outputs):
+        l2bm, blocks = inputs["l2bm"], outputs["four"].reshape(4, -1, 2, 16)  # group, block of 4 x 16, c, LW
+        words = [l2bm.T, *(l2bm[2 * g : 2 * g + 2].T for g in range(4)), *(l2bm[c::2].T for c in range(2))]
+        got = [outputs["all"], *outputs["two"], *(blocks[:, :, c].swapaxes(0, 1).ravel() for c in range(2))]
+        operands = []
+        for part in words:
+            lanes = elements(part, bits).swapaxes(1, 2).reshape(-1, part.shape[1])
+            operands += [tuple(lane) for lane in lanes.tolist()]
+        column = np.empty(len(operands), object)
+        column[:] = operands
+        return [column], [np.concatenate([elements(part, bits).ravel() for part in got])]
+
+    return split
+
+
+def moved(op):
+    function, bits = OPERATORS[op[1:]], BITS[op[0]]
+    trees = {**TREES, 8: PAIRS}
+
+    def value(lanes):
+        return (reduction.tree(function, list(lanes), bits, trees[len(lanes)]),)
+
+    return Operation(f"mvr{op}", moved_inputs(op[0]), moved_step(op), moved_cases(bits), value)
+
+
+MIXED_SUMS = [mixed(name) for name in MIXED]
+MOVES = [moved(op) for op in REDUCTIONS]

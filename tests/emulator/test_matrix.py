@@ -7,6 +7,7 @@ from pfcomp.emulator import Machine
 from pfcomp.emulator.formats import BY_LETTER
 from tests.emulator.chip import AVAILABLE, GRF0, GRF1, LM0, LM1, fetch, fill, run
 from tests.emulator.operations_blocks import SIZE, by_mab, data
+from tests.emulator.test_mau_operations import TINY
 
 
 def write_matrix(machine, letter, first_row):
@@ -65,3 +66,19 @@ def test_split_double_product_fills_all_rows(engine):
     assert (parts[2, ..., :2] == parts[0, ..., :2]).all()
     assert (parts[2, ..., 2:] == parts[1, ..., 2:]).all()
     assert not parts[0, ..., 2:].any()
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+@pytest.mark.parametrize("letter", ["f", "g"])
+def test_sums_next_to_a_tie(letter, engine):
+    """As for vectors: the product is half way between two results, the addend decides."""
+    machine = Machine(engine)
+    factor = np.zeros((4, 1024, 4, 2), np.float32)
+    factor[:, :, 0, 1] = 1 + 2**-12  # the upper word of one PE
+    tiny = TINY[np.arange(4 * 4096 * 2).reshape(4, 4096, 2) % len(TINY)]
+    fill(machine, LM0, factor.view(np.uint64).reshape(4, 4096))
+    fill(machine, LM1, tiny.view(np.uint64)[..., 0])
+    text = "X bfn $lm0v $lr0v\nX mwrite $lr0v $lx0\nX mwrite $lr0v $lx4\nX mfma $lx $lr0v $ln0v $ls0v"
+    run(machine, text.replace("X ", letter))
+    got = fetch(machine, GRF1, 4).view(np.uint32).reshape(4, 4096, 2)
+    assert (got == np.where(tiny != 0, 0x3F801001, 0x3F801000)).all()

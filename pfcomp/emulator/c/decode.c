@@ -1,62 +1,77 @@
+/* Single matrix registers and vectors as the terms that matrix.c adds up (isa.md 18.2, 18.5, 18.7).
+
+   Eight blocks at a time, one in each lane: the eight words of a block are eight vectors. */
 #include "blocks.h"
 #include "codes.h"
+#include "doubles.h"
 #include "lanes.h"
 #include "matrix.h"
 
 const Shape SHAPES[4] = {
     {{52, 11}, 4, 64, 0, 16, 1}, {{23, 8}, 8, 32, 0, 5, 2}, {{23, 8}, 8, 32, 5, 0, 1}, {{9, 6}, 16, 16, 0, 0, 1}};
 
-typedef struct {
-    U8 field, mantissa, some, counted; /* some: all ones where the element has a value; counted: its field, else 0 */
-} Parts;
+enum { INFINITE = 255, LOW_ONES = 31, REPLACED = 256 };
 
-static inline __attribute__((always_inline)) Parts parts_of(U8 bits, uint32_t mb, uint32_t infinite, uint32_t ones) {
-    Parts p;
-    p.field = (bits >> mb) & infinite;
-    p.mantissa = bits & ones;
-    p.some = (U8)(p.mantissa != 0u);
-    p.counted = p.field & p.some;
-    return p;
-}
-
-/* All ones where an element is not plain block float of the common exponent `top`. */
-static inline __attribute__((always_inline)) U8 odd_of(Parts p, U8 top, uint32_t infinite) {
-    return (U8)(p.field == infinite) | (p.some & (U8)(p.field != top) & (U8)(p.field != 0u));
-}
-
-static inline __attribute__((always_inline)) I8 signed_of(U8 mantissa, U8 negative) {
-    return (I8)((mantissa ^ negative) - negative);
-}
-
-/* Signed mantissas of single elements, the largest exponent with a mantissa, whether anything is not plain; `step` 2 takes the upper word of each PE only. */
-static void single_blocks(const uint64_t *row, const Shape *s, int negate, double *out, int32_t *exponent, uint32_t *irregular) {
-    const uint32_t *bits = (const uint32_t *)row;
-    uint32_t flip = negate ? F_SIGN : 0, ones = 0x7fffffu & (~0u << s->ignored), even = s->column_step == 2 ? 0 : ~0u;
-    U8 used = {even, ~0u, even, ~0u, even, ~0u, even, ~0u};
-    for (int m = 0; m < TILE_MABS; m++) {
-        U8 a = load_words(bits + 8 * m) & used;
-        Parts p = parts_of(a, 23, 255, ones);
-        U8 top = spread_max(p.counted, ALL), odd = spread_or(odd_of(p, top, 255), ALL);
-        I8 mantissa = signed_of(p.mantissa & (U8)(p.field != 0u), 0u - (((a ^ flip) >> 31) & 1u));
-        for (int k = 0; k < 8; k++) out[8 * m + k] = (double)mantissa[k];
-        exponent[m] = (int32_t)top[0] - 127 - 22;
-        irregular[m] = odd[0] & 1;
+/* words[w][lane] becomes word w of block `lane`: an 8 by 8 transposition of blocks[lane][w]. */
+static inline __attribute__((always_inline)) void transpose(const uint32_t *const blocks[8], U8 words[8]) {
+    U8 a[8], b[8];
+    for (int i = 0; i < 8; i++) a[i] = load_words(blocks[i]);
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = PICK(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        b[i + 1] = PICK(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) { /* a[i + 2k], a[i + 2k + 1]: words 2k and 2k + 1, and four more, of blocks i to i + 3 */
+            a[i + 2 * k] = PICK(b[i + k], b[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[i + 2 * k + 1] = PICK(b[i + k], b[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int k = 0; k < 4; k++) {
+        words[k] = PICK(a[k], a[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        words[k + 4] = PICK(a[k], a[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
 
-/* Low bits with the sign, and the sign where they are not zero: operands of the approximation (isa.md 18.2, 18.7). */
-static void low_parts(const double *mantissa, int bits, int count, double *low, double *sign) {
-    for (int i = 0; i < count; i++) {
-        int32_t value = (int32_t)mantissa[i], magnitude = (value < 0 ? -value : value) & ((1 << bits) - 1);
-        low[i] = (double)(value < 0 ? -magnitude : magnitude);
-        sign[i] = (double)(magnitude ? (value < 0 ? -1 : 1) : 0);
+static inline __attribute__((always_inline)) U8 with_sign(U8 magnitude, U8 negative) { return (magnitude ^ negative) - negative; }
+
+static inline __attribute__((always_inline)) void put(double *term, U8 integers) {
+    D8 numbers = integers_to_doubles((I8)integers);
+    memcpy(term, &numbers, sizeof numbers);
+}
+
+/* Terms of eight blocks. Approximate products need three for each element, so that the dot product of a matrix's and a
+   vector's terms is the corrected sum: mantissa, low bits, sign where the low bits are not zero; the vector's low bits
+   are negated and its signs weighted with what replaces their product. */
+static inline __attribute__((always_inline)) void decode(const uint32_t *const blocks[8], int format, uint32_t flip, int is_vector,
+                                                         double *terms, int32_t *exponent, uint32_t *irregular) {
+    int approximates = format == FORMAT_F, first = approximates ? 1 : 0, step = approximates ? 2 : 1, count = 8 / step;
+    uint32_t ones = approximates ? 0x7fffff : 0x7fffe0;
+    U8 words[8], top = {0}, odd = {0};
+    transpose(blocks, words);
+    for (int k = first; k < 8; k += step) {
+        U8 field = (words[k] >> 23) & INFINITE;
+        top = larger(top, field & (U8)((words[k] & ones) != 0u));
     }
+    for (int k = first, j = 0; k < 8; k += step, j++) {
+        U8 bits = words[k] ^ flip, field = (bits >> 23) & INFINITE, some = (U8)((bits & ones) != 0u) & (U8)(field != 0u);
+        U8 negative = (U8)((I8)bits >> 31), magnitude = bits & ones & some;
+        odd |= (U8)(field == INFINITE) | (some & (U8)(field != top));
+        put(terms + 8 * j, with_sign(magnitude, negative));
+        if (!approximates) continue;
+        U8 low = magnitude & LOW_ONES, unit = (U8)(low != 0u) & (is_vector ? REPLACED : 1);
+        put(terms + 8 * (count + j), with_sign(low, is_vector ? ~negative : negative));
+        put(terms + 8 * (2 * count + j), with_sign(unit, negative));
+    }
+    top -= 127 + 22;
+    memcpy(exponent, &top, sizeof top);
+    *irregular = bits_of(odd);
 }
 
 void decode_vectors(const uint64_t *row, int format, int negate, Vectors *v) {
-    const Shape *s = &SHAPES[format];
-    single_blocks(row, s, negate, v->w, v->exponent, v->irregular);
-    if (s->low_bits) low_parts(v->w, s->low_bits, TILE_MABS * 8, v->low, v->sign);
+    uint32_t flip = negate ? F_SIGN : 0;
+    const uint32_t *blocks[8];
+    for (int i = 0; i < 8; i++) blocks[i] = (const uint32_t *)(row + 4 * i);
+    if (format == FORMAT_F) decode(blocks, FORMAT_F, flip, 1, v->terms[0], v->exponent, &v->irregular);
+    else decode(blocks, FORMAT_G, flip, 1, v->terms[0], v->exponent, &v->irregular);
 }
 
 void decode_matrix(Tile *t, int32_t first_row, int format, Decoded *d) {
@@ -64,18 +79,12 @@ void decode_matrix(Tile *t, int32_t first_row, int format, Decoded *d) {
         decode_half_matrix(t, first_row, d);
         return;
     }
-    const Shape *s = &SHAPES[format];
-    Vectors v;
-    for (int r = 0; r < s->size; r++) {
-        int lane = result_lane(0, r);
-        decode_vectors(row_of(t, first_row + r), format, 0, &v);
-        for (int m = 0; m < TILE_MABS; m++) {
-            d->exponent[m][lane] = v.exponent[m];
-            d->irregular[m][lane] = v.irregular[m];
-            for (int k = 0; k < 8; k++) d->w[m][k][lane] = v.w[8 * m + k];
-            if (s->low_bits)
-                for (int k = 0; k < 8; k++) d->low[m][k][lane] = v.low[8 * m + k], d->sign[m][k][lane] = v.sign[8 * m + k];
-        }
+    const uint32_t *blocks[8];
+    for (int r = 0; r < 8; r++) blocks[result_lane(0, r)] = (const uint32_t *)row_of(t, first_row + r);
+    for (int m = 0; m < TILE_MABS; m++) {
+        if (format == FORMAT_F) decode(blocks, FORMAT_F, 0, 0, d->terms[m][0], d->exponent[m], &d->irregular[m]);
+        else decode(blocks, FORMAT_G, 0, 0, d->terms[m][0], d->exponent[m], &d->irregular[m]);
+        for (int i = 0; i < 8; i++) blocks[i] += 8;
     }
     d->format = format;
 }

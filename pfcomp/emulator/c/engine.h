@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PES = 512, CYCLES = 4, L1BS = 8, MABS = 16, L1B_PES = 64, TILE_MABS = 128, L1BM_LW = 8192, L2BM_LW = 32768, TURN_LW = 256 };
+enum { TILES = 8, PES = 512, CYCLES = 4, L1BS = 8, MABS = 16, L1B_PES = 64, TILE_MABS = 128, L1BM_LW = 8192, L2BM_LW = 32768, TURN_LW = 256 };
 
 /* Row numbers that the kernels need by themselves; checked against rows.py when the library is loaded. */
 enum { T_ROW = 4608, MATRIX_X_ROW = 4680, MATRIX_Y_ROW = 4696 };
@@ -18,20 +18,34 @@ typedef struct {
     int32_t p[16];
 } Op;
 
+/* A matrix register, decoded for one format. Halves: signed mantissas of two columns in each word, by row lane.
+   Singles: terms (decode.c) by row lane. Block exponents by row lane; a bit for each row lane whose
+   block is not plain. */
+enum { MOST_TERMS = 12 };
+typedef struct {
+    int format; /* -1: stale */
+    union {
+        uint32_t pairs[TILE_MABS][8][16];
+        double terms[TILE_MABS][MOST_TERMS][8];
+    };
+    int32_t exponent[TILE_MABS][16];
+    uint32_t irregular[TILE_MABS];
+} Decoded;
+
+/* Memory instances: L2BM of each L2B, DRAM and PDM of each group (runs.py). */
+enum { INSTANCES = 16 };
 typedef struct {
     uint64_t *mem, *l1bm, *turn, *l2bm;
     int64_t rows;
+    Decoded *matrices; /* two for each tile */
+    uint64_t *memory[INSTANCES];
+    int64_t size[INSTANCES];
 } Chip;
 
-/* A matrix register, decoded for one format: signed mantissas by column lane, then row lane; block exponents. Halves:
-   two columns in each word. */
+/* Blocks of `length` long words from one memory instance to another (runs.py). */
 typedef struct {
-    int format; /* -1: stale */
-    uint32_t pairs[TILE_MABS][8][16];
-    double w[TILE_MABS][8][8], low[TILE_MABS][8][8], sign[TILE_MABS][8][8];
-    int32_t exponent[TILE_MABS][16];
-    uint32_t irregular[TILE_MABS][16];
-} Decoded;
+    int64_t source, target, source_address, target_address, length, repeat, source_step, target_step;
+} Run;
 
 typedef struct {
     uint64_t *mem, *l1bm, *turn, *l2bm;

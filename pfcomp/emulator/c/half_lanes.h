@@ -4,9 +4,7 @@
 
 #include "blocks.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__SSE2__)
+#if defined(__SSE2__) && !defined(__AVX2__)
 #include <emmintrin.h>
 #endif
 

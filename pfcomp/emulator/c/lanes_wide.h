@@ -47,12 +47,12 @@ INLINE __m512i off_half_ties_16(__m512 p, __m512 z, __m512 s) {
 
 /* Single to half bits in 32-bit lanes, nearest even, below range +0. */
 INLINE __m512i half_of_16(__m512i bits) {
-    __m512i magnitude = _mm512_and_si512(bits, WORDS_OF(0x7fffffff)), last = _mm512_and_si512(_mm512_srli_epi32(bits, 14), WORDS_OF(1));
-    __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(magnitude, WORDS_OF(0x1fff)), last), 14);
-    __m512i value = _mm512_min_epi32(_mm512_sub_epi32(rounded, WORDS_OF(96 << 9)), WORDS_OF(0x7e00));
+    __mmask16 last = _mm512_test_epi32_mask(bits, WORDS_OF(1 << 14));
+    __m512i half_step = _mm512_add_epi32(bits, WORDS_OF(0x1fff)), rounded = _mm512_mask_add_epi32(half_step, last, half_step, WORDS_OF(1));
+    __m512i magnitude = _mm512_srli_epi32(_mm512_slli_epi32(rounded, 1), 15);
+    __m512i value = _mm512_min_epi32(_mm512_sub_epi32(magnitude, WORDS_OF(96 << 9)), WORDS_OF(0x7e00));
     __mmask16 some = _mm512_cmpge_epi32_mask(value, WORDS_OF(0x200));
-    __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 16), WORDS_OF(0x8000));
-    return _mm512_maskz_or_epi32(some, value, sign);
+    return _mm512_maskz_ternarylogic_epi32(some, value, _mm512_srli_epi32(bits, 16), WORDS_OF(0x8000), 0xf8); /* a | (b & c) */
 }
 
 /* Two half results in the low bits of the words of each long word, packed into its low word. */

@@ -6,77 +6,10 @@
 #include "matrix.h"
 
 #include "codes.h"
+#include "doubles.h"
+#include "half_lanes.h"
 #include "lanes.h"
 #include "wide_sum.h"
-
-typedef double V4 __attribute__((vector_size(32), aligned(8)));
-
-enum { MOST = TILE_MABS * 8 }; /* results of a cycle of a tile */
-
-typedef struct {
-    Vectors vectors[CYCLES];
-    double w[CYCLES][MOST];
-    int32_t exponent[MOST];
-    uint32_t addend[MOST], out[MOST], flags[MOST];
-} Work;
-
-static void sums_wide(const Decoded *d, const Shape *s, Work *w) {
-    for (int m = 0; m < TILE_MABS; m++) {
-        V4 acc[CYCLES][2] = {{{0}}};
-        for (int k = s->column_step - 1; k < 8; k += s->column_step) {
-            const V4 *column = (const V4 *)d->w[m][k];
-            for (int c = 0; c < CYCLES; c++) {
-                double x = w->vectors[c].w[8 * m + k];
-                acc[c][0] += column[0] * x;
-                acc[c][1] += column[1] * x;
-            }
-        }
-        for (int c = 0; c < CYCLES; c++) memcpy(w->w[c] + 8 * m, acc[c], sizeof acc[c]);
-    }
-}
-
-/* The approximate multiplier's correction of those sums. */
-static void correct(const Decoded *d, const Shape *s, Work *w) {
-    double replaced = (double)(1 << (2 * s->low_bits - 2));
-    for (int m = 0; m < TILE_MABS; m++)
-        for (int k = s->column_step - 1; k < 8; k += s->column_step)
-            for (int c = 0; c < CYCLES; c++) {
-                double low = w->vectors[c].low[8 * m + k], unit = w->vectors[c].sign[8 * m + k] * replaced;
-                double *acc = w->w[c] + 8 * m;
-                for (int i = 0; i < 8; i++) acc[i] += d->sign[m][k][i] * unit - d->low[m][k][i] * low;
-            }
-}
-
-/* Round sums * 2^exponent + addend; sets flags[i] where the exact sum is needed; returns whether any is. */
-static uint32_t finish_single(const double *restrict sums, int count, Work *w) {
-    uint32_t any = 0, *restrict out = w->out, *restrict flags = w->flags;
-    const uint32_t *restrict addend = w->addend;
-    const int32_t *restrict exponent = w->exponent;
-    for (int i = 0; i < count; i++) {
-        double s = sums[i] * as_double((uint64_t)(exponent[i] + 1023) << 52) + (double)as_float(clean(addend[i]));
-        uint32_t r = float_bits((float)s), e = r & F_EXPONENT, tie = (double_bits(s) & 0x1fffffff) == 0x10000000;
-        flags[i] |= tie | ((mask_if(e == F_EXPONENT) | mask_if((r & ~F_SIGN) == LEAST_SINGLE)) & EXACT);
-        any |= flags[i];
-        out[i] = r & mask_if(e != 0);
-    }
-    return any;
-}
-
-static uint32_t finish_half(const double *restrict sums, int count, Work *w) {
-    uint32_t any = 0, *restrict out = w->out, *restrict flags = w->flags;
-    const uint32_t *restrict addend = w->addend;
-    const int32_t *restrict exponent = w->exponent;
-    for (int i = 0; i < count; i++) {
-        double p = sums[i] * as_double((uint64_t)(exponent[i] + 1023) << 52), c = (double)as_float(clean(addend[i]));
-        double s = p + c;
-        uint64_t bits = double_bits(s);
-        uint32_t tie = ((bits & ((1ull << 43) - 1)) == 1ull << 42) & (sum_error(p, c, s) != 0);
-        flags[i] |= tie | (mask_if(((bits >> 52) & 0x7ff) == 0x7ff) & EXACT);
-        any |= flags[i];
-        out[i] = double_to_half(bits);
-    }
-    return any;
-}
 
 uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format add, Format out) {
     const Shape *s = &SHAPES[op->p[1]];
@@ -90,41 +23,11 @@ uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t
     return block_dot(a, b, columns, s->f, s->ignored, s->low_bits, addend, add, out);
 }
 
-/* Exponents, irregular lanes and addends of a cycle, lane by lane. */
-static void prepare(const Tile *t, const Op *op, int c, const Decoded *d, Work *w) {
-    const Vectors *v = &w->vectors[c];
-    for (int m = 0; m < TILE_MABS; m++)
-        for (int i = 0; i < 8; i++) {
-            w->exponent[8 * m + i] = d->exponent[m][i] + v->exponent[m];
-            w->flags[8 * m + i] = (d->irregular[m][i] | v->irregular[m]) << 1;
-        }
-    if (!op->p[5]) {
-        memset(w->addend, 0, sizeof w->addend);
-        return;
+void half_lanes_exactly(const Tile *t, const Op *op, int c, int m, uint32_t lanes, const uint32_t *addend, uint32_t *out) {
+    for (int r = 0; r < 16; r++) {
+        int i = result_lane(1, r);
+        if (lanes >> i & 1) out[i] = (uint32_t)exact_output(t, op, c, m, r, addend[i], SINGLE, op->p[3] ? HALF : SINGLE);
     }
-    const uint32_t *addend = (const uint32_t *)row_of(t, op->src[1][c]), flip = op->p[2] & 2 ? F_SIGN : 0;
-    for (int i = 0; i < MOST; i++) w->addend[i] = addend[i] ^ flip;
-}
-
-/* Lane i of a cycle again: ties from the two terms of the sum, everything else exactly. */
-static uint32_t settle(const Tile *t, const Op *op, int c, int i, const Work *w) {
-    int narrow = op->p[3];
-    if (w->flags[i] & EXACT) {
-        int r = 0;
-        while (result_lane(0, r) != i % 8) r++;
-        return (uint32_t)exact_output(t, op, c, i / 8, r, w->addend[i], SINGLE, narrow ? HALF : SINGLE);
-    }
-    double scale = as_double((uint64_t)(w->exponent[i] + 1023) << 52);
-    double s = sum_off_ties(w->w[c][i] * scale, (double)as_float(clean(w->addend[i])));
-    uint32_t r = narrow ? double_to_half(double_bits(s)) : float_bits((float)s);
-    return narrow || (r & F_EXPONENT) ? r : 0;
-}
-
-/* Results to rows; narrow ones pack from the top of LW0. */
-static void store(uint64_t *dst, const uint32_t *out, int narrow) {
-    if (!narrow) memcpy(dst, out, PES * 8);
-    else
-        for (int i = 0; i < PES; i++) dst[i] = (uint64_t)(out[2 * i + 1] << 16 | out[2 * i]) << 32;
 }
 
 /* One double output: four approximate products at one exponent fit 128 bits; anything irregular goes the long way. */
@@ -169,19 +72,90 @@ static void double_op(Tile *t, const Op *op) {
     }
 }
 
-static void single_op(Tile *t, const Op *op, const Decoded *d) {
-    const Shape *s = &SHAPES[op->p[1]];
-    Work w;
-    for (int c = 0; c < CYCLES; c++) decode_vectors(row_of(t, op->src[0][c]), op->p[1], op->p[2] & 1, &w.vectors[c]);
-    sums_wide(d, s, &w);
-    if (s->low_bits) correct(d, s, &w);
-    for (int c = 0; c < CYCLES; c++) {
-        prepare(t, op, c, d, &w);
-        if (op->p[3] ? finish_half(w.w[c], MOST, &w) : finish_single(w.w[c], MOST, &w))
-            for (int i = 0; i < MOST; i++)
-                if (w.flags[i]) w.out[i] = settle(t, op, c, i, &w);
-        store(row_of(t, op->dst[c]), w.out, op->p[3]);
+enum { NARROW = 1 };
+
+/* Whether a sum lies half way between two results. */
+static inline __attribute__((always_inline)) int any_tie(D8 s, int form) {
+    uint64_t half = form & NARROW ? 1ull << 42 : 1ull << 28;
+    return any_equal((L8)s, 2 * half - 1, half);
+}
+
+/* Single patterns of sums, or half patterns; `odd` gets lanes that the exact sum must settle. */
+static inline __attribute__((always_inline)) U8 round_sums(D8 s, int form, U8 *odd) {
+    U8 r = (U8)doubles_to_singles(s);
+    *odd = (U8)((r & F_EXPONENT) == F_EXPONENT);
+    if (form & NARROW) {
+        L8 bits = (L8)s;
+        I8 value = __builtin_convertvector((S8)((bits + 0x3ffffffffffull + ((bits >> 43) & 1)) >> 43 & 0xfffff), I8) - (992 << 9);
+        U8 over = (U8)(value > 0x7e00), sign = __builtin_convertvector(bits >> 48 & 0x8000, U8);
+        return ((over & 0x7e00) | ((U8)value & ~over) | sign) & (U8)(value >= 0x200);
     }
+    *odd |= (U8)((r & ~F_SIGN) == LEAST_SINGLE);
+    return clean_lanes(r);
+}
+
+/* Results of a MAB again: lanes of `odd` exactly, sums half way between two results from their two terms. */
+static __attribute__((noinline)) U8 settle(const Tile *t, const Op *op, int c, int m, D8 p, U8 addend, uint32_t odd, U8 r) {
+    int narrow = op->p[3];
+    for (int row = 0; row < 8; row++) {
+        int i = result_lane(0, row);
+        double z = (double)as_float(clean(addend[i]));
+        if (odd >> i & 1) {
+            r[i] = (uint32_t)exact_output(t, op, c, m, row, addend[i], SINGLE, narrow ? HALF : SINGLE);
+            continue;
+        }
+        uint64_t half = narrow ? 1ull << 42 : 1ull << 28, low = double_bits(p[i] + z) & (2 * half - 1);
+        if (low != half) continue;
+        double s = sum_off_ties(p[i], z);
+        uint32_t single = narrow ? 0 : float_bits((float)s);
+        r[i] = narrow ? double_to_half(double_bits(s)) : single & F_EXPONENT ? single : 0;
+    }
+    return r;
+}
+
+/* Narrow results pack from the top of LW0. */
+static inline __attribute__((always_inline)) void store(uint64_t *dst, U8 r, int form) {
+    typedef uint64_t L4 __attribute__((vector_size(32)));
+    L4 pairs = (L4)r;
+    if (form & NARROW) pairs = (pairs >> 16 | pairs) << 32;
+    memcpy(dst, &pairs, sizeof pairs);
+}
+
+/* Eight MABs from `first` on. */
+static inline __attribute__((always_inline)) void eight_mabs(Tile *t, const Op *op, const Decoded *d, int first, int terms, int form) {
+    Vectors vectors[CYCLES];
+    for (int c = 0; c < CYCLES; c++) decode_vectors(row_of(t, op->src[0][c]) + 4 * first, op->p[1], op->p[2] & 1, &vectors[c]);
+    uint32_t flip = op->p[2] & 2 ? F_SIGN : 0;
+    for (int i = 0, m = first; i < 8; i++, m++) {
+        D8 sums[CYCLES] = {{0}};
+        for (int k = 0; k < terms; k++) {
+            D8 column = load_numbers(d->terms[m][k]);
+            for (int c = 0; c < CYCLES; c++) sums[c] = multiply_add(column, spread_number(vectors[c].terms[k][i]), sums[c]);
+        }
+        L8 exponent = (L8)widen_integers((I8)load_words((const uint32_t *)d->exponent[m]));
+        for (int c = 0; c < CYCLES; c++) {
+            L8 scale = (exponent + (uint64_t)(int64_t)(vectors[c].exponent[i] + 1023)) << 52;
+            U8 odd, addend = {0};
+            if (op->p[5]) addend = load_words((const uint32_t *)(row_of(t, op->src[1][c]) + 4 * m)) ^ flip;
+            D8 p = sums[c] * (D8)scale, s = p + singles_to_doubles((F8)clean_lanes(addend));
+            U8 r = round_sums(s, form, &odd);
+            uint32_t again = bits_of(odd) | d->irregular[m] | (vectors[c].irregular >> i & 1 ? 255 : 0);
+            if (again || any_tie(s, form)) r = settle(t, op, c, m, p, addend, again, r);
+            store(row_of(t, op->dst[c]) + 4 * m, r, form);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void single_products(Tile *t, const Op *op, const Decoded *d, int terms, int form) {
+    for (int m = 0; m < TILE_MABS; m += 8) eight_mabs(t, op, d, m, terms, form);
+}
+
+static void single_op(Tile *t, const Op *op, const Decoded *d) {
+    int form = op->p[3] ? NARROW : 0, approximates = op->p[1] == FORMAT_F;
+    if (approximates && form) single_products(t, op, d, 12, NARROW);
+    else if (approximates) single_products(t, op, d, 12, 0);
+    else if (form) single_products(t, op, d, 8, NARROW);
+    else single_products(t, op, d, 8, 0);
 }
 
 void matvec_op(Tile *t, const Op *op) {

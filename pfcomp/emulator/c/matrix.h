@@ -15,11 +15,11 @@ typedef struct {
 
 extern const Shape SHAPES[4];
 
-/* One cycle of single vector operands of a tile. */
+/* Single vector operands of eight MABs: terms (decode.c), exponents, a bit for each MAB whose block is not plain. */
 typedef struct {
-    double w[TILE_MABS * 8], low[TILE_MABS * 8], sign[TILE_MABS * 8];
-    int32_t exponent[TILE_MABS];
-    uint32_t irregular[TILE_MABS];
+    double terms[MOST_TERMS][8];
+    int32_t exponent[8];
+    uint32_t irregular;
 } Vectors;
 
 /* Element e of the four long words of a MAB in logical order (isa.md 11.3). */
@@ -36,6 +36,9 @@ static inline int result_lane(int format_is_half, int r) {
 
 /* Output r of MAB m in cycle c by exact scalar arithmetic. */
 uint64_t exact_output(const Tile *t, const Op *op, int c, int m, int r, uint64_t addend, Format add, Format out);
+
+/* Those of the 16 half-operation results of a MAB whose bit in `lanes` is set. */
+void half_lanes_exactly(const Tile *t, const Op *op, int c, int m, uint32_t lanes, const uint32_t *addend, uint32_t *out);
 
 void half_matvec(Tile *t, const Op *op, const Decoded *d);
 void decode_half_matrix(Tile *t, int32_t first_row, Decoded *d);

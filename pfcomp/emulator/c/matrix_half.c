@@ -3,10 +3,12 @@
    Sums of products of signed mantissas are below 2^22; scaled by a power of two they are exact single numbers, so one
    single addition rounds once, and its error says how to round a sum that lies half way between two halves. Rows or
    vectors that are not plain block float and sums that are not finite go to the exact scalar sum. */
+#include "matrix.h"
+
+#if !defined(__AVX512F__)
 #include "codes.h"
 #include "half_lanes.h"
 #include "lanes.h"
-#include "matrix.h"
 
 /* Sixteen elements of a MAB: signed mantissas in memory order, the exponent, whether they are not plain. */
 typedef struct {
@@ -26,6 +28,7 @@ static inline __attribute__((always_inline)) Block decode_block(const uint64_t *
 }
 
 void decode_half_matrix(Tile *t, int32_t first_row, Decoded *d) {
+    memset(d->irregular, 0, sizeof d->irregular);
     for (int r = 0; r < 16; r++) {
         const uint64_t *row = row_of(t, first_row + r);
         int lane = result_lane(1, r);
@@ -35,7 +38,7 @@ void decode_half_matrix(Tile *t, int32_t first_row, Decoded *d) {
             memcpy(pairs, &b.mantissa, sizeof pairs);
             for (int k = 0; k < 8; k++) d->pairs[m][k][lane] = pairs[k];
             d->exponent[m][lane] = b.exponent;
-            d->irregular[m][lane] = b.irregular;
+            d->irregular[m] |= (uint32_t)(b.irregular != 0) << lane;
         }
     }
     d->format = FORMAT_H;
@@ -73,13 +76,11 @@ static inline __attribute__((always_inline)) U8 finish(I8 sum, const int32_t *ex
 }
 
 /* Lanes of a MAB again that the fast way does not cover. */
-static __attribute__((noinline)) void settle(const Tile *t, const Op *op, int c, int m, const uint32_t *irregular, uint32_t always,
-                                             const U8 *addend, const U8 *odd, U8 *out) {
-    for (int r = 0; r < 16; r++) {
-        int lane = result_lane(1, r), part = lane / 8, i = lane % 8;
-        if (!(irregular[lane] | always | odd[part][i])) continue;
-        out[part][i] = (uint32_t)exact_output(t, op, c, m, r, addend[part][i], SINGLE, op->p[3] ? HALF : SINGLE);
-    }
+static __attribute__((noinline)) void settle(const Tile *t, const Op *op, int c, int m, uint32_t lanes, const U8 *addend, U8 *out) {
+    uint32_t z[16], r[16];
+    memcpy(z, addend, sizeof z), memcpy(r, out, sizeof r);
+    half_lanes_exactly(t, op, c, m, lanes, z, r);
+    memcpy(out, r, sizeof r);
 }
 
 /* Narrow results pack from the top of LW0: lanes 2i and 2i + 1 above lanes 8 + 2i and 9 + 2i. */
@@ -109,13 +110,13 @@ static inline __attribute__((always_inline)) void run(Tile *t, const Op *op, con
         I8 sum[CYCLES][2];
         for (int c = 0; c < CYCLES; c++) b[c] = decode_block(x[c] + 4 * m, flip);
         sums(d->pairs[m], b, sum);
-        U8 uneven = load_words(d->irregular[m]) | load_words(d->irregular[m] + 8);
         for (int c = 0; c < CYCLES; c++) {
             U8 z[2] = {{0}}, odd[2], out[2];
             if (form & ADDS) z[0] = load_words((const uint32_t *)(y[c] + 4 * m)) ^ sign;
             if (form & ADDS) z[1] = load_words((const uint32_t *)(y_low[c] + 4 * m)) ^ sign;
             for (int i = 0; i < 2; i++) out[i] = finish(sum[c][i], d->exponent[m] + 8 * i, b[c].exponent, z[i], form, &odd[i]);
-            if (any_lane(odd[0] | odd[1] | uneven | b[c].irregular)) settle(t, op, c, m, d->irregular[m], b[c].irregular, z, odd, out);
+            uint32_t again = bits_of(odd[0]) | bits_of(odd[1]) << 8 | d->irregular[m] | (b[c].irregular ? 0xffff : 0);
+            if (again) settle(t, op, c, m, again, z, out);
             if (form & NARROW) store_narrow(dst[c] + 4 * m, out[0], out[1]);
             else memcpy(dst[c] + 4 * m, &out[0], sizeof out[0]);
             if (!(form & NARROW) && low[c]) memcpy(low[c] + 4 * m, &out[1], sizeof out[1]);
@@ -131,3 +132,5 @@ void half_matvec(Tile *t, const Op *op, const Decoded *d) {
     default: run(t, op, d, NARROW | ADDS);
     }
 }
+
+#endif

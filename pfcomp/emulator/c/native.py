@@ -6,6 +6,7 @@ import ctypes
 import os
 import struct
 import sys
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -16,18 +17,20 @@ from numpy.typing import NDArray
 
 from pfcomp.emulator.micro import Code, Micro
 from pfcomp.emulator.rows import MATRIX_ROW, ROWS, T_ROW, TILES, ZERO_QUAD, Quad
-from pfcomp.emulator.state import State
+from pfcomp.emulator.runs import INSTANCES
+from pfcomp.emulator.sparse import GROUPS, reserve
+from pfcomp.emulator.state import State, Words
 from pfcomp.errors import InternalError
 from pfcomp.isa.model import Place
 
 LEVELS = ("_baseline", "_avx2", "_avx512")
 NAMES = ("baseline", "AVX2", "AVX-512")
-SUPPORTED = frozenset(code for code in Code if code < Code.DAR_READ)
 _SOURCES, _PARAMS = 3, 16
 _OP_INTS = 1 + 8 + 8 * _SOURCES + _PARAMS
 _NO_LOW = (-1, -1, -1, -1)
 _WORTH_SHARING = 8  # micro-operations; waking a thread costs about as much as this many
 Packed = NDArray[np.int32]
+Table = NDArray[np.int64]
 
 
 class _Chip(ctypes.Structure):
@@ -37,6 +40,9 @@ class _Chip(ctypes.Structure):
         ("turn", ctypes.c_void_p),
         ("l2bm", ctypes.c_void_p),
         ("rows", ctypes.c_int64),
+        ("matrices", ctypes.c_void_p),
+        ("memory", ctypes.c_void_p * INSTANCES),
+        ("size", ctypes.c_int64 * INSTANCES),
     )
 
 
@@ -57,9 +63,9 @@ def _open(name: str) -> ctypes.CDLL | None:
 
 def _verify(library: ctypes.CDLL) -> None:
     """The library must agree with Python about sizes and row numbers."""
-    found = (ctypes.c_int64 * 4)()
+    wanted = [4 * _OP_INTS, T_ROW, MATRIX_ROW[Place.MATRIX_X], MATRIX_ROW[Place.MATRIX_Y], ctypes.sizeof(_Chip)]
+    found = (ctypes.c_int64 * len(wanted))()
     library.pfcomp_layout(found)
-    wanted = [4 * _OP_INTS, T_ROW, MATRIX_ROW[Place.MATRIX_X], MATRIX_ROW[Place.MATRIX_Y]]
     if list(found) != wanted:
         raise InternalError("PF0708", "the C engine was built from other sources than this package")
 
@@ -76,6 +82,14 @@ def compiled(level: int | None = None) -> ctypes.CDLL | None:
         if found is not None and candidate <= best:
             _verify(found)
             found.pfcomp_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
+            found.pfcomp_run.restype = None
+            found.pfcomp_move.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+            found.pfcomp_move.restype = None
+            found.pfcomp_program.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int64]
+            found.pfcomp_program.restype = None
+            found.pfcomp_forget.argtypes = [ctypes.c_void_p]
+            found.pfcomp_forget.restype = None
+            found.pfcomp_matrices_size.restype = ctypes.c_int64
             return found
     return None
 
@@ -103,7 +117,7 @@ _ZERO = _bytes(ZERO_QUAD)
 _MISSING = tuple(2 * n * _ZERO for n in range(_SOURCES + 1))
 
 
-def pack(micros: tuple[Micro, ...]) -> Packed:
+def pack(micros: Sequence[Micro]) -> Packed:
     """Micro-operations as `[operation][49]` int32, the layout of `Op` in engine.h."""
     parts: list[bytes] = []
     for code, dst, sources, params, _ in micros:
@@ -124,16 +138,57 @@ def _pool(process: int, helpers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(helpers, thread_name_prefix=f"pfcomp-tiles-{process}")
 
 
-def execute(found: ctypes.CDLL, state: State, packed: Packed, threads: int) -> None:
-    """Run packed micro-operations on all tiles; tiles are spread over `threads`."""
-    chip = _Chip(state.mem.ctypes.data, state.l1bm.ctypes.data, state.turn.ctypes.data, state.l2bm.ctypes.data, ROWS)
-    where, count = packed.ctypes.data, len(packed)
-    step = min(threads, TILES) if count >= _WORTH_SHARING else 1
-    jobs: list[Future[int]] = []
-    if step > 1:
-        pool = _pool(os.getpid(), step - 1)
-        jobs = [pool.submit(found.pfcomp_run, ctypes.byref(chip), where, count, i, step) for i in range(1, step)]
-    failed = found.pfcomp_run(ctypes.byref(chip), where, count, 0, step)
-    failed += sum(job.result() for job in jobs)  # waits for all of them
-    if failed:
-        raise InternalError("PF0709", "the C engine has no memory for decoded matrices")
+class Chip:
+    """What the C engine knows about a chip: where its memories lie, and its decoded matrix registers."""
+
+    def __init__(self, library: ctypes.CDLL, state: State) -> None:
+        self._library, self._state = library, state
+        try:
+            self._matrices = reserve(int(library.pfcomp_matrices_size()) // 8)
+        except OSError as error:
+            raise InternalError("PF0709", "the C engine has no memory for decoded matrices") from error
+        arrays = (state.mem, state.l1bm, state.turn, state.l2bm)
+        self._chip = _Chip(*(array.ctypes.data for array in arrays), ROWS, self._matrices.ctypes.data)
+        for l2b in range(TILES):
+            self._place(l2b, state.l2bm[l2b])
+        self.forget_matrices()
+
+    def _place(self, instance: int, array: Words) -> None:
+        self._chip.memory[instance], self._chip.size[instance] = array.ctypes.data, len(array)
+
+    def forget_matrices(self) -> None:
+        """Matrix registers may have been written from outside: decode them again when they are used."""
+        self._library.pfcomp_forget(ctypes.byref(self._chip))
+
+    def find_memories(self) -> None:
+        """DRAM and PDM may have been reset since the last run."""
+        for first, memory in ((TILES, self._state.dram), (TILES + GROUPS, self._state.pdm)):
+            for group in range(GROUPS):
+                self._place(first + group, memory.array(group))
+
+    def run(self, ops: Packed, runs: Table, parts: Table, threads: int) -> None:
+        """Operations and moves by turns, see `Batch`; tiles are spread over `threads`."""
+        chip = ctypes.byref(self._chip)
+        if len(runs):
+            self.find_memories()
+        if threads == 1:
+            self._library.pfcomp_program(chip, ops.ctypes.data, runs.ctypes.data, parts.ctypes.data, len(parts))
+            return
+        op = run = 0
+        for count, moves in parts.tolist():
+            if count:
+                self._spread(ops[op : op + count], threads)
+            if moves:
+                self._library.pfcomp_move(chip, runs[run:].ctypes.data, moves)
+            op, run = op + count, run + moves
+
+    def _spread(self, ops: Packed, threads: int) -> None:
+        chip, where, count = ctypes.byref(self._chip), ops.ctypes.data, len(ops)
+        step = min(threads, TILES) if count >= _WORTH_SHARING else 1
+        jobs: list[Future[None]] = []
+        if step > 1:
+            pool = _pool(os.getpid(), step - 1)
+            jobs = [pool.submit(self._library.pfcomp_run, chip, where, count, i, step) for i in range(1, step)]
+        self._library.pfcomp_run(chip, where, count, 0, step)
+        for job in jobs:
+            job.result()

@@ -1,6 +1,7 @@
 #include "reduce.h"
 
 #include "codes.h"
+#include "doubles.h"
 #include "exact.h"
 #include "half_lanes.h"
 #include "lanes.h"
@@ -51,19 +52,16 @@ static inline uint64_t float_sum(const uint64_t *bits, int count, Format f, Form
     return round_small(magnitude, top - bias_of(f) - f.mantissa - GUARD, total < 0, out);
 }
 
-typedef double D8 __attribute__((vector_size(64)));
-typedef uint64_t L8 __attribute__((vector_size(64)));
-
 /* Aligning with three guard bits is rounding to a multiple of the quantum 2^(top - 26), which adding and subtracting
    1.5 * 2^52 quanta does in binary64; the sum of at most four such terms is exact there. Eight lanes; `again` gets
    those to do again. */
 static inline __attribute__((always_inline)) U8 sum_eight(const uint32_t *const *in, int count, int i, U8 *again) {
     U8 bits[4], top = {0};
     for (int k = 0; k < count; k++) bits[k] = load_words(in[k] + i), top = larger(top, bits[k] & F_EXPONENT);
-    L8 field = __builtin_convertvector(top, L8) << 29;
+    L8 field = (L8)widen_integers((I8)top) << 29;
     D8 anchor = (D8)((field + ((uint64_t)(1023 - 127 - 26 + 52) << 52)) | 1ull << 51), sum = {0};
-    for (int k = 0; k < count; k++) sum += (__builtin_convertvector((F8)clean_lanes(bits[k]), D8) + anchor) - anchor;
-    U8 r = (U8)__builtin_convertvector(sum, F8);
+    for (int k = 0; k < count; k++) sum += (singles_to_doubles((F8)clean_lanes(bits[k])) + anchor) - anchor;
+    U8 r = (U8)doubles_to_singles(sum);
     *again |= (U8)(top == F_EXPONENT) | (U8)((r & ~F_SIGN) == LEAST_SINGLE);
     return clean_lanes(r);
 }

@@ -21,8 +21,8 @@ static inline __attribute__((always_inline)) void take_four(uint64_t *dst, const
         for (int p = 0; p < 4; p++) dst[p] = from[(at + p) & (size - 1)];
 }
 
-static inline __attribute__((always_inline)) void lower(Tile *t, const Op *op, int kind) {
-    int two = op->p[2], shift = op->p[3], size = op->p[4] ? TURN_LW : L1BM_LW, address = op->p[1];
+static inline __attribute__((always_inline)) void lower(Tile *t, const Op *op, int kind, int shift) {
+    int two = op->p[2], size = op->p[4] ? TURN_LW : L1BM_LW, address = op->p[1];
     const uint64_t *memory = op->p[4] ? t->turn : t->l1bm;
     for (int row = 0; row < (op->dst[4] < 0 ? CYCLES : 2 * CYCLES); row++)
         for (int b = 0; b < L1BS; b++) {
@@ -39,11 +39,12 @@ static inline __attribute__((always_inline)) void lower(Tile *t, const Op *op, i
 }
 
 void l1_down_op(Tile *t, const Op *op) {
-    switch (op->p[0]) {
-    case KIND_P: lower(t, op, KIND_P); break;
-    case KIND_M: lower(t, op, KIND_M); break;
-    case KIND_M4: lower(t, op, KIND_M4); break;
-    default: lower(t, op, KIND_D);
+    switch (op->p[3] ? -1 : op->p[0]) { /* most operations do not shift */
+    case KIND_P: lower(t, op, KIND_P, 0); break;
+    case KIND_M: lower(t, op, KIND_M, 0); break;
+    case KIND_M4: lower(t, op, KIND_M4, 0); break;
+    case KIND_D: lower(t, op, KIND_D, 0); break;
+    default: lower(t, op, op->p[0], op->p[3]);
     }
 }
 

@@ -38,9 +38,9 @@ INLINE Doubles products(const void *xs, const void *ys, uint32_t sign, int form)
         __m512d flip = _mm512_castsi512_pd(LONGS_OF((uint64_t)sign << 32));
         x.low = _mm512_xor_pd(x.low, flip), x.high = _mm512_xor_pd(x.high, flip);
     }
-    __m512d more_low = _mm512_cvtps_pd(_mm512_castps512_ps256(units)), more_high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(units, 1));
-    return (Doubles){_mm512_fmadd_pd(more_low, _mm512_mul_pd(power_of(x.low), power_of(y.low)), _mm512_mul_pd(x.low, y.low)),
-                     _mm512_fmadd_pd(more_high, _mm512_mul_pd(power_of(x.high), power_of(y.high)), _mm512_mul_pd(x.high, y.high))};
+    Doubles change = {_mm512_cvtps_pd(_mm512_castps512_ps256(units)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(units, 1))};
+    return (Doubles){_mm512_fmadd_pd(change.low, _mm512_mul_pd(power_of(x.low), power_of(y.low)), _mm512_mul_pd(x.low, y.low)),
+                     _mm512_fmadd_pd(change.high, _mm512_mul_pd(power_of(x.high), power_of(y.high)), _mm512_mul_pd(x.high, y.high))};
 }
 
 INLINE Doubles flipped(Doubles v, uint32_t sign) {
@@ -58,12 +58,13 @@ INLINE __m512i cut_to_odd(Doubles s) {
     return _mm512_mask_or_epi32(bits, (__mmask16)inexact, bits, WORDS_OF(1));
 }
 
-/* s = p + z moved one unit towards the exact sum where it is not exact. */
+/* s = p + z moved one unit towards the exact sum where it lies half way between two halves and is not exact. */
 INLINE __m512d off_ties(__m512d p, __m512d z, __m512d s) {
     __m512d part = _mm512_sub_pd(s, p);
     __m512d error = _mm512_add_pd(_mm512_sub_pd(p, _mm512_sub_pd(s, part)), _mm512_sub_pd(z, part));
-    __mmask8 inexact = _mm512_cmp_pd_mask(error, _mm512_setzero_pd(), _CMP_NEQ_OQ);
-    __m512i bits = _mm512_castpd_si512(s), away = _mm512_castpd_si512(_mm512_xor_pd(error, s)), one = LONGS_OF(1);
+    __m512i bits = _mm512_castpd_si512(s), low = _mm512_and_si512(bits, LONGS_OF((1ull << 43) - 1));
+    __mmask8 inexact = _mm512_mask_cmp_pd_mask(_mm512_cmpeq_epi64_mask(low, LONGS_OF(1ull << 42)), error, _mm512_setzero_pd(), _CMP_NEQ_OQ);
+    __m512i away = _mm512_castpd_si512(_mm512_xor_pd(error, s)), one = LONGS_OF(1);
     __mmask8 towards_zero = _mm512_movepi64_mask(away);
     bits = _mm512_mask_sub_epi64(bits, inexact & towards_zero, bits, one);
     return _mm512_castsi512_pd(_mm512_mask_add_epi64(bits, inexact & (__mmask8)~towards_zero, bits, one));
@@ -170,7 +171,8 @@ INLINE __m512 with_infinities(__m512 v) {
 
 /* x * y + z of singles whose product is exact. */
 INLINE __m512i halves_16(__m512 x, __m512 y, __m512i addend, int form) {
-    __m512 z = _mm512_castsi512_ps(addend), p = form & MULTIPLIES ? _mm512_mul_ps(x, y) : x, s = form & ADDS ? _mm512_add_ps(p, z) : p;
+    __m512 z = _mm512_castsi512_ps(addend), p = form & MULTIPLIES ? _mm512_mul_ps(x, y) : x, s = p;
+    if (form & ADDS) s = form & MULTIPLIES ? _mm512_fmadd_ps(x, y, z) : _mm512_add_ps(p, z);
     __m512i r;
     if (form & NARROW) r = half_of_16(form & ADDS ? off_half_ties_16(p, z, s) : _mm512_castps_si512(s));
     else r = _mm512_castps_si512(no_minus_zero(s));

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pfcomp.emulator import moves
-from pfcomp.emulator.c.native import SUPPORTED, Packed, pack
 from pfcomp.emulator.lower.emitter import Emitter
 from pfcomp.emulator.lower.step import lower_step, path_of
 from pfcomp.emulator.micro import Code, Micro
@@ -19,10 +18,10 @@ _NONE: frozenset[Place] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Consecutive PE-side micro-operations; `packed` is their form for the C engine, None if it lacks one of them."""
+    """Consecutive PE-side micro-operations; `both`: the C engine has all of them, not only the numpy engine."""
 
     micros: tuple[Micro, ...]
-    packed: Packed | None
+    both: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Lowered:
 
 
 # 0: the host's own, 1: both engines, 2: only numpy
-_KINDS = {code: 0 if code >= Code.MOVE else 1 if code in SUPPORTED else 2 for code in Code}
+_KINDS = {code: 0 if code >= Code.MOVE else 1 if code < Code.DAR_READ else 2 for code in Code}
 
 
 def _kind(micro: Micro) -> int:
@@ -55,7 +54,7 @@ def segments(micros: list[Micro]) -> tuple[Micro | Segment, ...]:
         if kind == 0:
             parts.extend(members)
         else:
-            parts.append(Segment(members, pack(members) if kind == 1 else None))
+            parts.append(Segment(members, kind == 1))
     return tuple(parts)
 
 

@@ -115,7 +115,7 @@ def _finish(e: Emitter, step: Step, results: list[tuple[Op, Result]]) -> None:
             transfers.lower_up(e, op)
         elif op.unit == Unit.MWRITE:
             mau.lower_mwrite(e, op)
-    # Stores read masks, T and base addresses, which must be those from before the step (isa.md 4): these are written last.
+    # Stores read masks, T and base addresses, which must be those from before the step (isa.md 4): written last.
     pending = [(operand, result) for op, result in results for operand in op.destinations]
     for operand, result in sorted(pending, key=lambda item: item[0].place in _READ_BY_STORES):
         stores.store(e, operand, result.value, result.flags, result.constant)
