@@ -167,6 +167,17 @@ def test_steps(name: str) -> None:
     assert run_move(gather_plan(*case.forms, case.index), case) <= most
 
 
+def test_wide_step_with_unwanted_units() -> None:
+    """Both long words of a cycle are left alone where nobody wants them."""
+    case = Case(
+        (2, 3, 4, 5),
+        "((2_MAB:1), (2_MAB:2, 2_L2B:1), (2_MAB:4, 2_L1B:1), (2_L2B:4, 2_L2B:2, 2_MAB:8))",
+        (2, 3, 4, 5),
+        "((2:1), (2:2, 2_L2B:1), (2:4, 2_L1B:1), (2:8, 2_L2B:4, 2_L2B:2))",
+    )
+    run_move(gather_plan(*case.forms, case.index), case)
+
+
 def test_plans_are_kept() -> None:
     """The same question has the same answer, told apart by the contents of the index."""
     case = STEPS["transposed inside a MAB"][0]

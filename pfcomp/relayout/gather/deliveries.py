@@ -104,7 +104,8 @@ class _Session:
         addresses = [base + (some if target is None else target) for target in step.targets]
         entry = NO_CYCLE + sum(8 >> cycle for cycle, target in enumerate(step.targets) if target is not None)
         operand = operands.words(self.target.location, addresses, 2 * WORDS if step.wide else WORDS)
-        return operand if entry == ALL_CYCLES else replace(operand, mask=MaskRef(entry))
+        length = "ll" if step.wide else ""  # else the second long word would be written in all cycles (isa.md 7.1)
+        return operand if entry == ALL_CYCLES else replace(operand, mask=MaskRef(entry, length))
 
     def window(self, blocks: Sequence[int], scratch: MNValue | None) -> Window:
         """Every block, one after the other."""
