@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,22 +48,10 @@ def replace_value(old: ir.Value, new: ir.Value) -> bool:
     return True
 
 
-def remove_node(node: ir.Node) -> None:
-    """Take a node without readers out of its graph."""
-    if node.graph is not None:
-        node.graph.remove(node, safe=True)
+def remove_nodes(graph: ir.Graph, nodes: Collection[ir.Node]) -> None:
+    """Take nodes whose results nobody else reads out of a graph.
 
-
-def add_constant(model: ir.Model, name: str, array: Any, dtype: ir.DataType) -> ir.Value:
-    """A new initializer; a taken name gets a number."""
-    graph = model.graph
-    taken = {value.name for node in graph for value in node.outputs} | set(graph.initializers)
-    taken |= {value.name for value in graph.inputs}
-    unique, count = name, 0
-    while unique in taken:
-        count += 1
-        unique = f"{name}_{count}"
-    tensor = ir.Tensor(array, dtype=dtype, name=unique)
-    value = ir.Value(name=unique, shape=ir.Shape(array.shape), type=ir.TensorType(dtype), const_value=tensor)
-    graph.register_initializer(value)
-    return value
+    Call it once for many: each call goes through all outputs of the graph.
+    """
+    if nodes:
+        graph.remove(nodes, safe=True)

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from pfcomp.passes.base import Pass, constant_array, remove_node, replace_value, shape_of
+from pfcomp.passes.base import Pass, constant_array, remove_nodes, replace_value, shape_of
 
 
 def run(model: ir.Model) -> int:
     """Number of nodes removed."""
-    dropped = 0
+    dropped = []
     for node in model.graph:
         source = kept_input(node)
         if source is not None and replace_value(node.outputs[0], source):
-            remove_node(node)
-            dropped += 1
-    return dropped
+            dropped.append(node)
+    remove_nodes(model.graph, dropped)
+    return len(dropped)
 
 
 def kept_input(node: ir.Node) -> ir.Value | None:

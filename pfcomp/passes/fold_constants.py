@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from pfcomp.passes.base import Pass, constant_array, replace_value, shape_of
+from pfcomp.passes.base import Pass, constant_array, remove_nodes, replace_value, shape_of
 from pfcomp.passes.merge_equal import RANDOM_OPS
 
 GROWTH_LIMIT = 4096
@@ -29,12 +29,13 @@ def run(model: ir.Model) -> int:
         return 0
     for value, array in zip(wanted, arrays, strict=True):
         _replace(model, value, array)
-    removed = 0
-    for node in reversed(foldable):
-        if not any(value.uses() or value.is_graph_output() for value in node.outputs):
-            model.graph.remove(node, safe=True)
-            removed += 1
-    return removed
+    kept = {node for node in foldable if any(value.is_graph_output() for value in node.outputs)}
+    for node in reversed(foldable):  # what a kept node reads is kept as well
+        if any(use.node in kept for value in node.outputs for use in value.uses()):
+            kept.add(node)
+    removed = [node for node in foldable if node not in kept]
+    remove_nodes(model.graph, removed)
+    return len(removed)
 
 
 def _foldable(graph: ir.Graph) -> list[ir.Node]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from pfcomp.passes.base import Pass, replace_value
+from pfcomp.passes.base import Pass, remove_nodes, replace_value
 
 RANDOM_OPS = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
@@ -44,7 +44,7 @@ def _merge_group(graph: ir.Graph, group: list[ir.Value]) -> int:
 
 def _merge_nodes(graph: ir.Graph) -> int:
     first: dict[Any, ir.Node] = {}
-    merged = 0
+    merged = []
     for node in graph:
         key = _key(node)
         if key is None:
@@ -54,9 +54,9 @@ def _merge_nodes(graph: ir.Graph) -> int:
             continue
         for old, new in zip(node.outputs, kept.outputs, strict=True):
             replace_value(old, new)
-        graph.remove(node, safe=True)
-        merged += 1
-    return merged
+        merged.append(node)
+    remove_nodes(graph, merged)
+    return len(merged)
 
 
 def _key(node: ir.Node) -> Any:
