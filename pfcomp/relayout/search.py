@@ -43,10 +43,6 @@ MAX_IMPROVING = 40
 """Expansions after some plan is known."""
 
 
-_GUESSES = ((WORD + PE, 1, 1), (MAB, 12, 1), (L1B, 12, 4), (L2B, 80, 4))
-"""For the places of each level that are wrong: steps in any case, and for every four long words."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Node:
     cost: int
@@ -124,13 +120,24 @@ class State:
         if self.done:
             return 0
         words = min(count(self.universe, self.address), self.problem.words)
+        row = 4 if all(self.places[p] == COPY for p in MAB) else 64
+        parts = 1 << sum(self.places[p] >= 0 for p in L1B)
         steps = 0
-        for which, fixed, quarters in _GUESSES:
-            if any(self.wrong[p] and (self.places[p] >= 0 or self.problem.goal[p] not in self.address) for p in which):
-                steps += fixed + quarters * words // 4
+        if self._blocked(WORD + PE):
+            steps += 1 + words // 4
+        if self._blocked(MAB):
+            steps += 12 + words // 4
+        if self._blocked(L1B):
+            steps += 12 + words * row // 8
+        if self._blocked(L2B):
+            steps += 80 + words * row * parts // 8
         if any(self.wrong[p] and self.places[p] == COPY for p in PE + MAB + L1B + L2B):
             steps += 6 + self.problem.words // 4
         return max(steps, self.problem.words // 8)
+
+    def _blocked(self, which: tuple[int, ...]) -> bool:
+        """True if a place is wrong and selecting from copies does not put it right."""
+        return any(self.wrong[p] and not self._selects(p, self.problem.goal[p]) for p in which)
 
     def actions(self) -> Iterator[Move]:
         """Moves that may help."""

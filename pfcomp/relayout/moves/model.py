@@ -52,9 +52,12 @@ class Limit:
     bound: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Universe:
-    """Size of every item, limits, and the bits of an element (32 or 64; then the word's place is not used)."""
+    """Size of every item, limits, and the bits of an element (32 or 64; then the word's place is not used).
+
+    Compared by identity: it is the key of many tables, and one problem has one universe.
+    """
 
     sizes: tuple[int, ...]
     limits: tuple[Limit, ...]
