@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +15,24 @@ from pfcomp.relayout.gather.wanted import Origin, Wanted
 
 __all__ = ["GatherPlan", "gather_plan"]
 
-CACHED = 64
+LARGE = 1 << 17
+"""Elements from which on a plan may be too large to keep many of them."""
 
 
 def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None) -> MovePlan:
     """Plan the move that sets target element i to source element index[i]; both count row by row.
 
-    None stands for i itself. -1 leaves the target's place as it is. Padding of the target may get any bits.
+    None stands for i itself. -1 leaves the target's place as it is. Padding of the target may get any bits. The element
+    sizes must agree.
     """
-    return _planned(source, target, _Index(index))
+    key = _Index(index)
+    plan = (_planned_large if prod(target.shape) >= LARGE else _planned)(source, target, key)
+    key.values = None  # the cache keeps the key
+    return plan
 
 
 class _Index:
-    """An index array that compares by its contents."""
+    """An index array that compares by its contents, also when these are gone."""
 
     def __init__(self, values: NDArray[np.int64] | None) -> None:
         self.values = None if values is None else np.ascontiguousarray(values, np.int64)
@@ -39,6 +45,9 @@ class _Index:
         return hash(self.digest)
 
 
-@lru_cache(maxsize=CACHED)
-def _planned(source: Form, target: Form, index: _Index) -> GatherPlan:
+def _plan(source: Form, target: Form, index: _Index) -> GatherPlan:
     return make_plan(Wanted.of(target, index.values), Origin.of(source))
+
+
+_planned = lru_cache(maxsize=256)(_plan)
+_planned_large = lru_cache(maxsize=4)(_plan)
