@@ -107,7 +107,16 @@ class TaskEmitter:
         layouts = tuple(v.layout for v in inputs), tuple(v.layout for v in outputs)
         binding = Binding(*layouts, 0, task.variant)
         placed = Placed(inputs, outputs, self._values(task.scratch), self._values(task.tables))
+        before = dict(self.context.padding)
         kernels()[node.op].emit(self.context, job, binding, placed)
+        self._forget_padding([v for v in inputs if before.get(v.name) != self.context.padding.get(v.name)])
+
+    def _forget_padding(self, filled: list[MNValue]) -> None:
+        """A fill changes the padding of renamed values in the same place as well."""
+        for name in list(self.context.padding):
+            other = self._value(name)
+            if any(other.name != value.name and _overlap(other, value) for value in filled):
+                del self.context.padding[name]
 
     def _pointwise(self, node: MNNode) -> None:
         plain = {name: _tensor(name) for name in (*node.inputs, *node.outputs)}
@@ -138,6 +147,11 @@ def _tensor(name: str) -> str:
     """The tensor's name without the suffix of an on-chip copy."""
     head, mark, _ = name.rpartition(LOCAL)
     return head if mark else name
+
+
+def _overlap(a: MNValue, b: MNValue) -> bool:
+    first, second = a.address or 0, b.address or 0
+    return a.location is b.location and first < second + b.size and second < first + a.size
 
 
 def _addresses(value: MNValue) -> int:
