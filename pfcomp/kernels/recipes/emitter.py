@@ -140,4 +140,4 @@ class Emitter(ABC):
 Recipe: TypeAlias = Callable[[Emitter, Sequence[Value], Attributes], Value]
 """Emits one vector; operands in ONNX order. 64-bit operators run once for each half of a vector of elements."""
 
-__all__ = ["SIGN_BITS", "Attribute", "Attributes", "Constant", "Emitter", "Recipe", "Value"]
+__all__ = ["SIGN", "SIGN_BITS", "Attribute", "Attributes", "Constant", "Emitter", "Recipe", "Value"]

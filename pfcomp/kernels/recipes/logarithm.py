@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pfcomp.kernels.recipes.division import INF, clamped, divide, quotient, root
+from pfcomp.kernels.recipes.division import INF, divide, quotient, root
 from pfcomp.kernels.recipes.emitter import Attributes, Emitter, Value
 from pfcomp.kernels.recipes.exponential import LN2_HIGH, LN2_LOW, MAGIC, MAGIC_BITS
 
@@ -74,6 +74,3 @@ def atanh(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
     m = e.op("fmin", e.magnitude(x[0]), e.f(1.0))
     ratio = divide(e, (e.twice(m), e.sub(e.f(1.0), m)), a)
     return e.signed(e.half(log1p(e, ratio)), x[0])
-
-
-__all__ = ["acosh", "asinh", "atanh", "clamped", "combined", "log", "log1p", "split"]

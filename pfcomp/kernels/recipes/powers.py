@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pfcomp.kernels.recipes.division import INF, clamped, inverse, rsqrt, sqrt
-from pfcomp.kernels.recipes.emitter import SIGN, Attributes, Emitter, Value
+from pfcomp.kernels.recipes.emitter import Attributes, Emitter, Value
 from pfcomp.kernels.recipes.exponential import (
     HIGHEST,
     LN2_HIGH,
@@ -106,6 +106,3 @@ def _sum(e: Emitter, a: Value, b: Value) -> tuple[Value, Value]:
     """a + b and its rounding error, for |a| >= |b| or a = 0."""
     total = e.add(a, b)
     return total, e.sub(b, e.sub(total, a))
-
-
-__all__ = ["SIGN", "power", "whole_power"]
