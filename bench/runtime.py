@@ -58,7 +58,7 @@ def call_costs(device: str) -> dict[str, float]:
 
 
 def measured(device: str, call: Callable[[], dict[str, TensorLike]]) -> tuple[float, float]:
-    """Median microseconds of a call and fetching its output, and of the same without the time that the emulator runs."""
+    """Median microseconds of a call that fetches its output, and of the same without the emulator's own run."""
     machine = engine_of(parse_device(device)).machine
     run, emulated = machine.run, [0.0]
 

@@ -1,14 +1,13 @@
 """Every example on every device, as a user runs it."""
 
 import os
-import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from tests.examples.conftest import EXAMPLES
+
 TWOS = "result_on_cpu=tensor([[2., 2., 2., 2.],\n        [2., 2., 2., 2.],\n        [2., 2., 2., 2.]])\n"
 EXPECTED = {
     "add.py": TWOS,
@@ -23,30 +22,17 @@ def run(arguments, tmp_path):
     return subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=EXAMPLES, check=False)
 
 
-@pytest.fixture
-def example(tmp_path, monkeypatch, capsys):
-    """Runs an example in this process; returns what it prints."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    def run_example(name, device):
-        monkeypatch.setattr(sys, "argv", [name, "--device", device])
-        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
-        return capsys.readouterr().out
-
-    return run_example
-
-
 @pytest.mark.parametrize("device", ["emu2", "mncore2:auto", "pfvm:cpu"])
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_output(name, device, example):
-    assert example(name, device) == EXPECTED[name]
+    assert example(name, "--device", device) == EXPECTED[name]
 
 
 @pytest.mark.parametrize("device", ["emu2", "pfvm:cpu"])
 def test_programs_that_follow_each_other(device, example, tmp_path):
-    assert example("add.py", device) == TWOS
-    assert example("load_codegen_dir.py", device) == TWOS
-    assert example("add_trace.py", device) == TWOS
+    assert example("add.py", "--device", device) == TWOS
+    assert example("load_codegen_dir.py", "--device", device) == TWOS
+    assert example("add_trace.py", "--device", device) == TWOS
     assert (tmp_path / "add_trace.pb").stat().st_size > 100
 
 
@@ -72,6 +58,6 @@ def test_scripts_can_be_sourced_twice_under_strict_settings(tmp_path):
     assert result.stdout == "reached\n", result.stderr
 
 
-def test_readme_names_every_example():
+def test_readme_names_every_program():
     text = (EXAMPLES / "README.md").read_text()
-    assert all(f"`{path.name}`" in text for path in EXAMPLES.glob("*.py"))
+    assert all(f"{path.name}" in text for pattern in ("*.py", "*.sh") for path in EXAMPLES.glob(pattern))
