@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pfcomp.isa.model import Address, Move, Operand, Place
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
+from pfcomp.relayout.moves.model import L2B, held
 
 if TYPE_CHECKING:
     from pfcomp.relayout.moves.through import Through
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 ROW = 64
 INTERLEAVED = 32
 """Long words of each L1BM that one `l2bmd` moves; they take eight times as many in L2BM."""
+
+GROUP_L2BS = 2
 
 PDM_HALF = 1 << 18
 """Batches use the halves of PDM in turn."""
@@ -37,9 +40,10 @@ def transfer_steps(move: Through, block: int) -> int:
         return 0
     image = move.up_blocks * move.parts * block
     share = image // len(move.l2b.taken)
-    up = len(move.l2b.senders) * max(ISSUE_STEPS, -(-image // PDM_CYCLE_WORDS // 4))
-    arrivals = len(_runs(move, 0)) if _common(move) else sum(len(_runs(move, r)) for r in range(8))
-    words = len(move.l2b.left) * share * (1 if _common(move) else 8)
+    up = len(_senders(move)) * max(ISSUE_STEPS, -(-image // PDM_CYCLE_WORDS // 4))
+    receivers = _l2bs(move)
+    arrivals = sum(len(_runs(move, receiver)) for receiver in receivers)
+    words = len(move.l2b.left) * share * len(receivers)
     return up + max(arrivals * ISSUE_STEPS, -(-words // PDM_CYCLE_WORDS // 4)) + 2 * LATENCY_STEPS
 
 
@@ -69,18 +73,32 @@ def _collect(move: Through, context: KernelContext, block: int, buffer: int, ima
 
 def _cross(move: Through, context: KernelContext, share: int, image: int, pdm: int) -> None:
     size = len(move.l2b.taken) * share
-    for number, l2b in enumerate(move.l2b.senders):
-        context.builder.move(Move("p", size, _l2bm(image, l2b), _pdm(pdm + number * size)))
-    for receiver in (None,) if _common(move) else range(8):
-        for (sender, row), block, length in _runs(move, receiver or 0):
-            source = _pdm(pdm + sender * size + row * share)
-            mode = "b" if receiver is None else "p"
-            context.builder.move(Move(mode, length * share, source, _l2bm(image + block * share, receiver)))
+    alone = _alone(move)
+    for number, l2b in _senders(move):
+        source = _l2bm(image, l2b, alone=alone)
+        context.builder.move(Move("p", size, source, _pdm(pdm + number * size, alone=alone)))
+    common = move.l2b.everywhere
+    for receiver in _l2bs(move):
+        for (sender, row), block, length in _runs(move, receiver):
+            source = _pdm(pdm + sender * size + row * share, alone=alone)
+            to = _l2bm(image + block * share, None if common else receiver, alone=alone)
+            context.builder.move(Move("b" if common else "p", length * share, source, to))
 
 
-def _common(move: Through) -> bool:
-    """True if all L2Bs receive the same."""
-    return move.l2b.everywhere
+def _alone(move: Through) -> bool:
+    """True if nothing crosses groups, so that every group uses its own PDM, all at the same time."""
+    before, after = held(move.before, L2B), held(move.after, L2B)
+    return before[1:] == after[1:] and not move.l2b.everywhere
+
+
+def _senders(move: Through) -> list[tuple[int, int]]:
+    """Number and L2B of those that send; only the first group's where every group does the same."""
+    return [(n, l2b) for n, l2b in enumerate(move.l2b.senders) if l2b < GROUP_L2BS or not _alone(move)]
+
+
+def _l2bs(move: Through) -> range:
+    """The L2Bs that receive something of their own: the first one where all receive the same."""
+    return range(1 if move.l2b.everywhere else GROUP_L2BS if _alone(move) else 8)
 
 
 def _runs(move: Through, receiver: int) -> list[tuple[tuple[int, int], int, int]]:
@@ -130,12 +148,12 @@ def _distribute(move: Through, context: KernelContext, block: int, buffer: int, 
                     op(mnemonic, operands.l2bm(source + start), to=operands.l1bm(place + start))
 
 
-def _pdm(address: int) -> Operand:
-    return Operand(Place.PDM, 2, Address(address), group=0)
+def _pdm(address: int, *, alone: bool) -> Operand:
+    """PDM of group 0, or every group's own."""
+    return Operand(Place.PDM, 2, Address(address), group=None if alone else 0)
 
 
-def _l2bm(address: int, l2b: int | None) -> Operand:
-    """L2BM of one L2B of the chip, or of all."""
-    if l2b is None:
-        return Operand(Place.L2BM, 2, Address(address))
-    return Operand(Place.L2BM, 2, Address(address), group=l2b // 2, l2b=l2b % 2)
+def _l2bm(address: int, l2b: int | None, *, alone: bool) -> Operand:
+    """L2BM of one L2B of the chip, of all, or of one in every group."""
+    group = None if l2b is None or alone else l2b // GROUP_L2BS
+    return Operand(Place.L2BM, 2, Address(address), group=group, l2b=None if l2b is None else l2b % GROUP_L2BS)
