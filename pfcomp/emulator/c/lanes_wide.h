@@ -27,10 +27,11 @@ INLINE __m512 no_minus_zero(__m512 v) { return _mm512_add_ps(v, _mm512_setzero_p
 /* Lanes that are not finite. */
 INLINE __mmask16 odd_16(__m512 v) { return _mm512_fpclass_ps_mask(v, 0x99); }
 
-/* Lanes whose binary64 sum lies half way between two singles, 8 lanes. */
-INLINE __mmask8 single_ties(__m512d s) {
-    __m512i low = _mm512_and_si512(_mm512_castpd_si512(s), LONGS_OF(0x1fffffff));
-    return _mm512_cmpeq_epi64_mask(low, LONGS_OF(0x10000000));
+/* Lanes whose binary64 sum lies half way between two singles. */
+INLINE __mmask16 single_ties(Doubles s) {
+    const __m512i words = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i low = _mm512_permutex2var_epi32(_mm512_castpd_si512(s.low), words, _mm512_castpd_si512(s.high));
+    return _mm512_cmpeq_epi32_mask(_mm512_slli_epi32(low, 3), WORDS_OF(0x80000000));
 }
 
 /* The single sum s = p + z, moved one unit towards the exact sum where it lies half way between two halves. */

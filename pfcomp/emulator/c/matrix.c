@@ -133,16 +133,17 @@ static inline __attribute__((always_inline)) void eight_mabs(Tile *t, const Op *
             for (int c = 0; c < CYCLES; c++) sums[c] = multiply_add(column, spread_number(vectors[c].terms[k][i]), sums[c]);
         }
         L8 exponent = (L8)widen_integers((I8)load_words((const uint32_t *)d->exponent[m]));
+        U8 r[CYCLES]; /* stored together: loads wait for a store to the same place of another page */
         for (int c = 0; c < CYCLES; c++) {
             L8 scale = (exponent + (uint64_t)(int64_t)(vectors[c].exponent[i] + 1023)) << 52;
             U8 odd, addend = {0};
             if (op->p[5]) addend = load_words((const uint32_t *)(row_of(t, op->src[1][c]) + 4 * m)) ^ flip;
             D8 p = sums[c] * (D8)scale, s = p + singles_to_doubles((F8)clean_lanes(addend));
-            U8 r = round_sums(s, form, &odd);
+            r[c] = round_sums(s, form, &odd);
             uint32_t again = bits_of(odd) | d->irregular[m] | (vectors[c].irregular >> i & 1 ? 255 : 0);
-            if (again || any_tie(s, form)) r = settle(t, op, c, m, p, addend, again, r);
-            store(row_of(t, op->dst[c]) + 4 * m, r, form);
+            if (again || any_tie(s, form)) r[c] = settle(t, op, c, m, p, addend, again, r[c]);
         }
+        for (int c = 0; c < CYCLES; c++) store(row_of(t, op->dst[c]) + 4 * m, r[c], form);
     }
 }
 

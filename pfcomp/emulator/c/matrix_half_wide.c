@@ -141,9 +141,9 @@ typedef struct {
 } Rows;
 
 /* Eight single addends of LW0 and eight of LW1 of a MAB. */
-INLINE __m512i load_addends(const Rows *r, int m, uint32_t sign) {
+INLINE __m512i load_addends(const Rows *r, int m) {
     __m512i low = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)(r->y + 4 * m)));
-    return _mm512_xor_si512(_mm512_inserti64x4(low, _mm256_loadu_si256((const void *)(r->y_low + 4 * m)), 1), WORDS_OF(sign));
+    return _mm512_inserti64x4(low, _mm256_loadu_si256((const void *)(r->y_low + 4 * m)), 1);
 }
 
 INLINE void store_results(const Rows *r, int m, __m512i results, int form) {
@@ -168,16 +168,18 @@ INLINE void run(Tile *t, const Op *op, const Decoded *d, int form) {
             for (int c = 0; c < CYCLES; c++) decode_two(rows[c].x + 4 * m, flip, &vectors[c]);
         __m512i column[PAIRS], exponent = _mm512_add_epi32(load_16(d->exponent[m]), WORDS_OF(POWER_BIAS));
         for (int k = 0; k < PAIRS; k++) column[k] = load_16(d->pairs[m][k]);
+        __m512i r[CYCLES]; /* stored together: loads wait for a store to the same place of another page */
         for (int c = 0; c < CYCLES; c++) {
             const HalfVectors *v = &vectors[c];
             __m512i sum = dot_products(column, v->pairs[m % 2], form), z = _mm512_setzero_si512();
-            if (form & ADDS) z = load_addends(&rows[c], m, sign);
+            if (form & ADDS) z = load_addends(&rows[c], m);
+            if (sign) z = _mm512_xor_si512(z, WORDS_OF(sign));
             unsigned odd;
-            __m512i r = finish(sum, _mm512_add_epi32(exponent, WORDS_OF(v->field[m % 2][0])), z, form, &odd);
+            r[c] = finish(sum, _mm512_add_epi32(exponent, WORDS_OF(v->field[m % 2][0])), z, form, &odd);
             odd |= d->irregular[m] | (v->irregular >> (m % 2 * 16) & 0xffff ? 0xffff : 0);
-            if (__builtin_expect(odd != 0, 0)) r = settle(t, op, c, m, odd, z, r);
-            store_results(&rows[c], m, r, form);
+            if (__builtin_expect(odd != 0, 0)) r[c] = settle(t, op, c, m, odd, z, r[c]);
         }
+        for (int c = 0; c < CYCLES; c++) store_results(&rows[c], m, r[c], form);
     }
 }
 

@@ -88,7 +88,7 @@ INLINE __m512i sums_to_single(Doubles p, Doubles z, int form, unsigned *odd) {
     Doubles s = form & ADDS ? (Doubles){_mm512_add_pd(p.low, z.low), _mm512_add_pd(p.high, z.high)} : p;
     __m512 r = no_minus_zero(join_16(_mm512_cvtpd_ps(s.low), _mm512_cvtpd_ps(s.high)));
     *odd = odd_16(r);
-    if (form & ADDS) *odd |= single_ties(s.low) | (unsigned)single_ties(s.high) << 8; /* products are exact */
+    if (form & ADDS) *odd |= single_ties(s); /* products are exact */
     return _mm512_castps_si512(r);
 }
 
@@ -183,17 +183,21 @@ INLINE __m512i halves_16(__m512 x, __m512 y, __m512i addend, int form) {
 
 INLINE void half_row(const Rows *w, int form) {
     __m512 x_sign = _mm512_castsi512_ps(WORDS_OF(w->sign[0] ^ w->sign[1])), one = _mm512_set1_ps(1);
+    __m512i z_sign = WORDS_OF(w->sign[2]);
     for (int i = 0; i < PES; i += 8) {
         __m512i a = load_16(w->x + i), b = form & MULTIPLIES ? load_16(w->y + i) : _mm512_setzero_si512();
-        __m512i z = form & ADDS ? with_sign(w->z + i, w->sign[2]) : _mm512_setzero_si512();
-        __m512i z_low = form & ADDS ? with_sign(w->z_low + i, w->sign[2]) : _mm512_setzero_si512();
+        __m512i z = form & ADDS ? load_16(w->z + i) : _mm512_setzero_si512(), z_low = form & ADDS ? load_16(w->z_low + i) : z;
         __m512 x = two_of_four(a, 4), x_low = two_of_four(a, 0), y = one, y_low = one;
         if (form & MULTIPLIES) y = two_of_four(b, 4), y_low = two_of_four(b, 0);
         if (__builtin_expect(infinite_halves(a) | infinite_halves(b), 0)) {
             x = with_infinities(x), x_low = with_infinities(x_low);
             y = with_infinities(y), y_low = with_infinities(y_low);
         }
-        __m512i r = halves_16(_mm512_xor_ps(x, x_sign), y, z, form), r_low = halves_16(_mm512_xor_ps(x_low, x_sign), y_low, z_low, form);
+        if (form & SIGNED) {
+            x = _mm512_xor_ps(x, x_sign), x_low = _mm512_xor_ps(x_low, x_sign);
+            z = _mm512_xor_si512(z, z_sign), z_low = _mm512_xor_si512(z_low, z_sign);
+        }
+        __m512i r = halves_16(x, y, z, form), r_low = halves_16(x_low, y_low, z_low, form);
         if (form & NARROW) {
             _mm512_storeu_si512(w->dst + i, _mm512_or_si512(_mm512_slli_epi64(pack_pairs(r), 32), pack_pairs(r_low)));
             continue;
@@ -204,15 +208,19 @@ INLINE void half_row(const Rows *w, int form) {
 }
 
 static void run_half(const Rows *w, int form) {
-    switch (form & ~SIGNED) {
-    case 0: half_row(w, 0); break;
-    case ADDS: half_row(w, ADDS); break;
+    switch (form) {
     case MULTIPLIES: half_row(w, MULTIPLIES); break;
     case MULTIPLIES | ADDS: half_row(w, MULTIPLIES | ADDS); break;
-    case NARROW: half_row(w, NARROW); break;
-    case NARROW | ADDS: half_row(w, NARROW | ADDS); break;
     case NARROW | MULTIPLIES: half_row(w, NARROW | MULTIPLIES); break;
-    default: half_row(w, NARROW | MULTIPLIES | ADDS);
+    case NARROW | MULTIPLIES | ADDS: half_row(w, NARROW | MULTIPLIES | ADDS); break;
+    case 0: case SIGNED: half_row(w, SIGNED); break;
+    case ADDS: case ADDS | SIGNED: half_row(w, ADDS | SIGNED); break;
+    case MULTIPLIES | SIGNED: half_row(w, MULTIPLIES | SIGNED); break;
+    case MULTIPLIES | ADDS | SIGNED: half_row(w, MULTIPLIES | ADDS | SIGNED); break;
+    case NARROW: case NARROW | SIGNED: half_row(w, NARROW | SIGNED); break;
+    case NARROW | ADDS: case NARROW | ADDS | SIGNED: half_row(w, NARROW | ADDS | SIGNED); break;
+    case NARROW | MULTIPLIES | SIGNED: half_row(w, NARROW | MULTIPLIES | SIGNED); break;
+    default: half_row(w, NARROW | MULTIPLIES | ADDS | SIGNED);
     }
 }
 
