@@ -41,7 +41,9 @@ def to_bytes(captured: CapturedGraph) -> bytes:
 
     tensors = [*captured.constants.values(), *captured.initials.values()]
     text = canonical_json(_describe(captured))
-    return b"".join([MAGIC, struct.pack("<Q", len(text)), text, *(to_numpy(t).tobytes() for t in tensors)])
+    # views, because the tensors may be most of the memory
+    raw = [memoryview(np.ascontiguousarray(to_numpy(tensor)).reshape(-1).view(np.uint8)) for tensor in tensors]
+    return b"".join([MAGIC, struct.pack("<Q", len(text)), text, *raw])
 
 
 def from_bytes(data: bytes, where: str = "") -> CapturedGraph:
