@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pfcomp.errors import PfcompError
@@ -15,6 +16,7 @@ from pfcomp.layout.recipe import load_recipe, store_recipe
 from pfcomp.plan.address import LM_SIZE
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.guess import relay_guess
+from pfcomp.relayout.planner import relay_plan
 
 LATENCY = 6
 """Steps from the first L2BM step of a transfer to its last long word in local memory."""
@@ -46,13 +48,35 @@ def store_steps(spec: Spec, layout: Layout) -> int:
     return max(recipe.l2bm_steps, recipe.l1bm_steps) + LATENCY
 
 
-def relay_steps(spec: Spec, source: Layout, target: Layout) -> int:
-    """From one layout to another within local memory."""
-    return _relay(spec, canonical(source), canonical(target))
+@dataclass(slots=True)
+class RelayCosts:
+    """Steps of relayouts: guesses, until `learn` has planned one. One object belongs to one planning of one graph."""
+
+    known: dict[tuple[Form, Form], int] = field(default_factory=dict)
+
+    def steps(self, spec: Spec, source: Layout, target: Layout) -> int:
+        """From one layout to another within local memory."""
+        forms = _forms(spec, source, target)
+        if forms[0] == forms[1]:
+            return 0
+        found = self.known.get(forms)
+        return relay_guess(*forms) if found is None else found
+
+    def learn(self, spec: Spec, source: Layout, target: Layout) -> bool:
+        """Plan a relayout, so that its steps are known from now on; False if they were."""
+        forms = _forms(spec, source, target)
+        if forms in self.known:
+            return False
+        self.known[forms] = _planned(spec, source, target)
+        return True
 
 
-@lru_cache(maxsize=1 << 14)
-def _relay(spec: Spec, source: Layout, target: Layout) -> int:
-    if source == target:
-        return 0
-    return relay_guess(Form(spec.shape, spec.dtype.bits, source), Form(spec.shape, spec.dtype.bits, target))
+@lru_cache(maxsize=1 << 15)
+def _forms(spec: Spec, source: Layout, target: Layout) -> tuple[Form, Form]:
+    bits = spec.dtype.bits
+    return Form(spec.shape, bits, canonical(source)), Form(spec.shape, bits, canonical(target))
+
+
+def _planned(spec: Spec, source: Layout, target: Layout) -> int:
+    bits = spec.dtype.bits
+    return relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target)).steps
