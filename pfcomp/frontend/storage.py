@@ -42,7 +42,7 @@ def to_bytes(captured: CapturedGraph) -> bytes:
     tensors = [*captured.constants.values(), *captured.initials.values()]
     text = canonical_json(_describe(captured))
     # views, because the tensors may be most of the memory
-    raw = [memoryview(np.ascontiguousarray(to_numpy(tensor)).reshape(-1).view(np.uint8)) for tensor in tensors]
+    raw = [np.ascontiguousarray(to_numpy(tensor)).reshape(-1).view(np.uint8).data for tensor in tensors]
     return b"".join([MAGIC, struct.pack("<Q", len(text)), text, *raw])
 
 
