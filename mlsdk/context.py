@@ -32,6 +32,7 @@ from pfcomp.runtime.registry import Registry
 from pfcomp.stages.manifest import check_readable
 from pfcomp.stages.pipeline import compile_function
 from pfcomp.stages.source import active as compile_only_run
+from pfcomp.stages.trace import trace_function
 
 Function = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
 
@@ -53,6 +54,15 @@ class NamedTensors(Registry):
             hint = f"use {', '.join(TORCH_TYPES)}"
             raise UnsupportedError("PF0622", f"tensor {name!r} has elements of type {tensor.dtype}", hint=hint)
         self.add(name, TorchTensor(tensor))
+
+    def note(self, captured: Mapping[str, Tensor]) -> None:
+        """Remember which tensors a function uses: their contents are where its states begin, unless registered.
+
+        Raises UsageError PF0608 where the context knows another tensor of a name.
+        """
+        for name, tensor in captured.items():
+            if tensor.dtype in TYPE_NAMES:
+                self.know(name, TorchTensor(tensor))
 
     def register(self, name: str, obj: nn.Module | Optimizer) -> None:
         """Name and register all tensors of a module or optimizer under the prefix `name`."""
@@ -144,7 +154,20 @@ class Context:
         states = {name: e.host.tensor for name, e in self.registry.entries.items() if isinstance(e.host, TorchTensor)}
         stop = "onnx" if self.device.device.kind is DeviceKind.PFVM else None
         sample = {key: _like(value) for key, value in inputs.items()}
-        return compile_function(function, sample, codegen_dir, chosen, states=states, stop=stop, cache=cache).directory
+        captured: dict[str, Tensor] = {}
+
+        def name_of(tensor: Tensor) -> str | None:
+            name = get_tensor_name(tensor)
+            if name is not None:
+                captured[name] = tensor
+            return name
+
+        trace = partial(trace_function, name_of=name_of)
+        result = compile_function(
+            function, sample, codegen_dir, chosen, states=states, stop=stop, cache=cache, trace=trace
+        )
+        self.registry.note(captured)
+        return result.directory
 
     def load_codegen_dir(self, path: str | Path) -> CompiledFunction:
         """The function that was compiled into the folder `path`, in this or another process."""

@@ -57,18 +57,22 @@ class CompiledFunction:
         """
         execution_reached(self.name)
         self.context.activate()
-        program, registry = self._program, self.context.registry
+        program = self._program
         with recorded(host_track(), f"call {self.name}"):
             bound = {name: program.bind(name, _source(spec, inputs)) for name, spec in program.inputs.items()}
-            state = {}
-            for name, spec in program.state.items():
-                entry = registry.know(name)
-                entry.mutated |= name in program.mutated
-                state[name] = entry.bind(spec, partial(program.new_value, name), partial(program.initial, name))
+            state = {name: self._state(program, name) for name in program.state}
             results = program.call(bound, state)
         if not program.on_device:
             return {name: to_tensor(value.read(), value.spec.torch_dtype) for name, value in results.items()}
         return {name: TensorProxy(value) for name, value in results.items()}
+
+    def _state(self, program: Program, name: str) -> Handle:
+        """The device value of a named tensor for a run."""
+        entry = self.context.registry.know(name)
+        changes = name in program.mutated
+        entry.mutated |= changes
+        new, initial = partial(program.new_value, name), partial(program.initial, name)
+        return entry.bind(program.state[name], new, initial, changes=changes)
 
     def close(self) -> None:
         """Forget what the device holds for the function; the next use loads it again."""

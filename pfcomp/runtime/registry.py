@@ -1,12 +1,14 @@
 """Named tensors of a context: where each one's current contents are, and moving them between host and device.
 
-The truth about a tensor is, in this order: its device value, contents kept aside for it, its host tensor.
+The truth about a tensor is, in this order: its device value, contents kept aside for it, its host tensor. Functions
+that only read it may need it in other layouts or element types than that value has; they get copies, each converted
+once for every change, so that reading never costs the truth a bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pfcomp.errors import UsageError
@@ -34,6 +36,14 @@ class HostTensor(Protocol):
 
 
 @dataclass(slots=True)
+class _Copy:
+    """A device value with the contents that an entry had at `version`."""
+
+    value: Handle
+    version: int
+
+
+@dataclass(slots=True)
 class Entry:
     """A named tensor. It is a handle like a `Value`, whatever its contents' whereabouts.
 
@@ -48,6 +58,7 @@ class Entry:
     value: Handle | None = None
     kept: Array | None = None
     writes: int = 0
+    copies: list[_Copy] = field(default_factory=list)
 
     @property
     def spec(self) -> IOSpec:
@@ -81,20 +92,46 @@ class Entry:
         self.kept = array.astype(HOST_TYPES[self.spec.torch_dtype]).reshape(self.spec.shape)
         self.writes += 1
 
-    def bind(self, spec: IOSpec, allocate: Callable[[], Handle], initial: Callable[[], Array]) -> Handle:
+    def bind(
+        self, spec: IOSpec, allocate: Callable[[], Handle], initial: Callable[[], Array], *, changes: bool
+    ) -> Handle:
         """The tensor as a device value that fits `spec`, made by `allocate` if there is no fitting one yet.
 
-        `initial` supplies the contents of a tensor that nobody has given any.
+        `initial` supplies the contents of a tensor that nobody has given any. `changes` tells that the value will be
+        written: then it becomes the tensor's value, otherwise it may be a copy.
         """
-        if self.value is not None and self.value.spec.is_memcopyable_to(spec):
+        if self.value is None:
+            return self._load(spec, allocate, initial)
+        if self.value.spec.is_memcopyable_to(spec):
             return self.value
-        known = self.value is not None or self.kept is not None or self.host is not None
-        contents = self.read() if known else initial()
+        copy = self._copy(spec, allocate)
+        if not changes:
+            return copy.value
+        self.copies = [each for each in self.copies if each is not copy]
+        self.copies.append(_Copy(self.value, -1))  # its memory serves again when a function wants this layout
+        self.writes = self.version + 1
+        self.value = copy.value
+        return self.value
+
+    def _load(self, spec: IOSpec, allocate: Callable[[], Handle], initial: Callable[[], Array]) -> Handle:
+        """Bring the contents to the device."""
+        contents = self.read() if self.kept is not None or self.host is not None else initial()
         value = allocate()
         value.write(contents.reshape(spec.shape))
         self.writes = self.version + 1
         self.value, self.kept = value, None
         return value
+
+    def _copy(self, spec: IOSpec, allocate: Callable[[], Handle]) -> _Copy:
+        """The up-to-date copy that fits `spec`."""
+        copy = next((each for each in self.copies if each.value.spec.is_memcopyable_to(spec)), None)
+        if copy is None:
+            copy = _Copy(allocate(), -1)
+            self.copies.append(copy)
+        if copy.version != self.version:
+            copy.value.write(self.read().reshape(spec.shape))
+            copy.version = self.version
+        return copy
 
     def write_back(self) -> None:
         """Copy the contents to the host tensor if the tensor is registered and the host is behind."""
@@ -102,7 +139,8 @@ class Entry:
             self.host.write(self.read())
 
     def leave_device(self) -> None:
-        """Drop the device value, saving what exists nowhere else."""
+        """Drop the device values, saving what exists nowhere else."""
+        self.copies = []
         if self.value is None and self.kept is None:
             return
         if self.registered and self.host is not None:
@@ -123,17 +161,17 @@ class Registry:
     def add(self, name: str, host: HostTensor) -> Entry:
         """Note that `host` is the tensor `name` and is to be written back. Raises UsageError PF0608 on a clash."""
         entry = self.know(name, host)
-        if entry.host != host:
-            hint = "give every tensor its own name with set_tensor_name"
-            raise UsageError("PF0608", f"another tensor is already registered as {name!r}", hint=hint)
         entry.registered = True
         return entry
 
     def know(self, name: str, host: HostTensor | None = None) -> Entry:
-        """The entry of `name`; `host` is where its first contents come from if nobody said so before."""
+        """The entry of `name`; `host` is where its first contents come from. Raises UsageError PF0608 on a clash."""
         entry = self.entries.setdefault(name, Entry(name))
         if entry.host is None:
             entry.host = host
+        elif host is not None and entry.host != host:
+            hint = "give every tensor its own name with set_tensor_name"
+            raise UsageError("PF0608", f"the context knows another tensor as {name!r}", hint=hint)
         return entry
 
     def write_back(self) -> None:

@@ -26,8 +26,11 @@ class Host:
         self.array[...] = array.reshape(2, 2)
 
 
-def bind(entry, spec=SPEC):
-    return entry.bind(spec, lambda: HostValue(spec, np.zeros(spec.shape, np.float32)), lambda: np.full(spec.shape, 9.0))
+def bind(entry, spec=SPEC, changes=True):
+    def new():
+        return HostValue(spec, np.zeros(spec.shape, spec.host_type))
+
+    return entry.bind(spec, new, lambda: np.full(spec.shape, 9.0), changes=changes)
 
 
 def test_contents_come_from_the_host_then_live_on_the_device():
@@ -92,8 +95,39 @@ def test_versions_only_grow():
 def test_clashes_and_missing_contents():
     registry, host = Registry(), Host(1)
     assert registry.add("w", host) is registry.add("w", host)
-    with pytest.raises(UsageError, match="PF0608"):
-        registry.add("w", Host(1))
+    for clash in (registry.add, registry.know):
+        with pytest.raises(UsageError, match="PF0608"):
+            clash("w", Host(1))
     for action in (registry.know("new").read, lambda: registry.know("new").spec):
         with pytest.raises(UsageError, match="PF0609"):
             action()
+
+
+def test_readers_in_another_type_do_not_change_the_contents():
+    halves = IOSpec("w", (2, 2), "Half", "Half")
+    entry = Registry().add("w", Host(1 / 3))
+    value = bind(entry)
+    copy = bind(entry, halves, changes=False)
+    assert entry.value is value
+    assert copy.read()[0, 0] == np.float16(1 / 3) != np.float32(1 / 3)
+    before = copy.version
+    assert bind(entry, halves, changes=False) is copy
+    assert copy.version == before
+    value.write(np.full((2, 2), 2 / 3))
+    assert bind(entry, halves, changes=False) is copy
+    assert copy.read()[0, 0] == np.float16(2 / 3)
+    assert bind(entry).read()[0, 0] == np.float32(2 / 3)
+
+
+def test_writers_take_over_and_reuse_memory():
+    entry = Registry().add("w", Host(1))
+    first, second = bind(entry), bind(entry, OTHER)
+    for n in range(3):
+        assert bind(entry) is first
+        first.write(np.full((2, 2), n))
+        assert bind(entry, OTHER) is second
+        assert second.read().tolist() == [n] * 4
+        second.write(np.full(4, n + 0.5))
+    assert bind(entry, SPEC, changes=False).read()[0, 0] == 2.5
+    entry.leave_device()
+    assert entry.copies == []
