@@ -25,11 +25,15 @@ def trace_function(
     function: Callable[[dict[str, Tensor]], Mapping[str, Tensor]],
     sample: Mapping[str, Tensor],
     states: Mapping[str, Tensor] | None = None,
+    **how: Any,
 ) -> StageReport:
-    """Capture a function into `directory`, which must exist. Raises SourceError for what cannot be captured."""
+    """Capture a function into `directory`, which must exist; `how` are further arguments of `capture`.
+
+    Raises SourceError for what cannot be captured.
+    """
     from pfcomp.frontend import capture, save
 
-    captured = capture(function, sample, states=states)
+    captured = capture(function, sample, states=states, **how)
     (directory / SOURCE_MODEL).unlink(missing_ok=True)
     save(captured, directory / CAPTURED)
     return _described(directory, captured)
