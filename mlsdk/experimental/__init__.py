@@ -1,0 +1,1 @@
+"""Parts whose interface may change (mlsdk.md 1.9)."""

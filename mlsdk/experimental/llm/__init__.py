@@ -1,0 +1,1 @@
+"""Helpers for language models: masks, key-value caches as tensors, models in stages (mlsdk.md 1.9)."""
