@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import onnx_ir as ir
@@ -28,7 +31,20 @@ def export(captured: CapturedGraph) -> ir.Model:
     translation.
     """
     _check_supported(captured)
-    return _Exporter(captured).model()
+    with _without_collection():
+        return _Exporter(captured).model()
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Nothing made here is garbage, and looking for it costs more with every node."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def untranslated(captured: CapturedGraph) -> list[str]:
@@ -57,6 +73,7 @@ class _Exporter:
         names = [name for name, _ in (*captured.inputs, *captured.states)]
         self.builder = Builder({*outputs, *names, *captured.constants, *(node.name for node in captured.nodes)})
         self.values: dict[str, ir.Value] = {}
+        self._specs = captured.specs()
 
     def model(self) -> ir.Model:
         captured = self.captured
@@ -139,7 +156,7 @@ class _Exporter:
             return value
         result = self.builder.op("Identity", value)
         result.name = result.producer().name = name
-        _set_spec(result, self.captured.spec(ref))
+        _set_spec(result, self._specs[str(ref)])
         return result
 
 
