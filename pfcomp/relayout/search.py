@@ -13,9 +13,9 @@ from pfcomp.relayout.moves.copying import Copy
 from pfcomp.relayout.moves.model import LM_WORDS, Move, Places, Universe, count
 from pfcomp.relayout.moves.problem import Problem
 
-MAX_EXPANSIONS = 200
-HASTE = 4
-"""Weight of the steps that remain in a second search, which goes for any plan."""
+MAX_EXPANSIONS = 60
+HASTE = (4, 16)
+"""Weights of the steps that remain: in a first search, and in a second one, which goes for any plan."""
 MAX_IMPROVING = 40
 """Expansions after some plan is known."""
 
@@ -29,7 +29,7 @@ class _Node:
 
 def search(problem: Problem) -> tuple[Move, ...] | None:
     """The cheapest moves found that reach the goal, in a hurry if they are far; None if none are within the limits."""
-    for haste in (1, HASTE):
+    for haste in HASTE:
         found = _search(problem, haste)
         if found is not None:
             return found
