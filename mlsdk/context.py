@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from mlsdk.automap import automap
 from mlsdk.cache_options import CacheOptions
 from mlsdk.device import MNDevice
-from mlsdk.function import CompiledFunction
+from mlsdk.function import CompiledFunction, keep_programs
 from mlsdk.proxy import TensorProxy
 from mlsdk.tensors import TORCH_TYPES, TYPE_NAMES, TorchTensor
 from pfcomp.cache import Cache
@@ -129,6 +129,7 @@ class Context:
         `pfvm:*` only the stages up to onnx run. Raises the typed errors of the stages.
         """
         self.activate()
+        keep_programs(Path(codegen_dir))
         forced = _layouts(io_spec_constraints or {})
         cache = None if cache_options is None else cache_options.open()
         run = partial(self._compile, function, inputs, codegen_dir, cache, dict(options or {}))

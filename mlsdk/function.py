@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
 
 from mlsdk.proxy import TensorProxy
 from mlsdk.tensors import shaped_for, to_array, to_tensor
-from pfcomp.errors import ArtifactError, UsageError
+from pfcomp.errors import ArtifactError, PfcompError, UsageError
 from pfcomp.runtime.devices import Device
 from pfcomp.runtime.functions import Program, open_program
 from pfcomp.runtime.handle import Handle
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 TensorLike: TypeAlias = Tensor | TensorProxy
 
+_FUNCTIONS: WeakSet[CompiledFunction] = WeakSet()
+
 
 class CompiledFunction:
     """A function compiled into `codegen_dir` for the device of `context`; `Context.compile` makes them."""
@@ -33,6 +37,7 @@ class CompiledFunction:
         self.context = context
         self.codegen_dir = codegen_dir
         self.name = name
+        _FUNCTIONS.add(self)
 
     @property
     def input_specs(self) -> Mapping[str, IOSpec]:
@@ -74,6 +79,11 @@ class CompiledFunction:
         new, initial = partial(program.new_value, name), partial(program.initial, name)
         return entry.bind(program.state[name], new, initial, changes=changes)
 
+    def keep(self) -> None:
+        """Load what is in the folder, if it can run, before another compilation replaces it."""
+        with suppress(PfcompError):
+            _ = self._program
+
     def close(self) -> None:
         """Forget what the device holds for the function; the next use loads it again."""
         for name in ("_program", "_compiled"):
@@ -104,6 +114,14 @@ class CompiledFunction:
             if error.code == "PF0613":  # `pfcomp compile --to onnx` has nothing that could run; it ends here
                 execution_reached(self.name)
             raise
+
+
+def keep_programs(codegen_dir: Path) -> None:
+    """Let the functions that were compiled into a folder go on when it is used again."""
+    place = codegen_dir.resolve()
+    for function in list(_FUNCTIONS):
+        if function.codegen_dir.resolve() == place:
+            function.keep()
 
 
 def _source(spec: IOSpec, inputs: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pfcomp.errors import UsageError
+from pfcomp.errors import PfcompError, UsageError
 from pfcomp.runtime.elements import HOST_TYPES, Array
 from pfcomp.runtime.handle import Handle
 from pfcomp.runtime.iospec import IOSpec
@@ -180,9 +180,19 @@ class Registry:
             entry.write_back()
 
     def leave_device(self) -> None:
-        """Free all device values, after saving what exists nowhere else."""
+        """Free all device values, after saving what exists nowhere else.
+
+        Where a failed run was to give a tensor its contents, they are lost: the run's error is raised in the end.
+        """
+        failed: list[PfcompError] = []
         for entry in self.entries.values():
-            entry.leave_device()
+            try:
+                entry.leave_device()
+            except PfcompError as error:
+                entry.value = None
+                failed.append(error)
+        if failed:
+            raise failed[0]
 
 
 def _no_contents(name: str) -> UsageError:
