@@ -110,14 +110,12 @@ class Machine:
     def _run_native(
         self, chip: native.Chip, parts: tuple[Micro | Segment | Batch, ...], lowered: Lowered, lines: list[str]
     ) -> None:
-        chip.forget_matrices()
+        chip.forget_matrices()  # nothing outside of the batches writes them during a run
         for part in parts:
             if isinstance(part, Batch):
                 chip.run(part.ops, part.runs, part.parts, self.threads)
-                continue
-            self._segment(part, lowered, lines)
-            if isinstance(part, Micro) and part.code == Code.SET:
-                chip.forget_matrices()
+            else:
+                self._segment(part, lowered, lines)
 
     def _segment(self, segment: Micro | Segment, lowered: Lowered, lines: list[str]) -> None:
         if isinstance(segment, Micro):
