@@ -16,9 +16,7 @@ def kernels() -> KernelTable:
     with contextlib.suppress(ImportError):  # TEMPORARY while kernels are being built
         from pfcomp.kernels.reduction import Reduction
 
-        table.update(
-            dict.fromkeys(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"), Reduction())
-        )
+        table.update(dict.fromkeys(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"), Reduction()))
     with contextlib.suppress(ImportError):
         from pfcomp.kernels.reduction import ArgReduction
 
