@@ -29,7 +29,7 @@ FILL_STEPS = 4
 
 def refuse(node: MNNode, specs: Mapping[str, Spec]) -> str:
     """Why a node cannot be computed element by element, "" if it can."""
-    inputs = [specs[name].dtype for name in node.inputs]
+    inputs = [specs[name].dtype for name in node.inputs if name]
     return elementwise.refuse(node.op, inputs, specs[node.outputs[0]].dtype, node.attributes)
 
 
@@ -65,7 +65,10 @@ def _operand(form: Layout, shape: tuple[int, ...], spec: Spec, wide: bool, offer
 
 @lru_cache(maxsize=1 << 14)
 def _aligned(out: Layout, shape: tuple[int, ...], layout: Layout, own: tuple[int, ...]) -> bool:
-    return canonical(out) == canonical(layout) if own == shape else aligned(out, shape, layout, own)
+    """In its own PE and word, at an address that all PEs have in common."""
+    if own == shape:
+        return canonical(out) == canonical(layout)
+    return aligned(out, shape, layout, own) and address_map(out, shape, layout, own) is not None
 
 
 def forms(node: MNNode, specs: Mapping[str, Spec], offered: Mapping[str, Sequence[Layout]]) -> list[Layout]:

@@ -9,28 +9,18 @@ from pfcomp.kernels.api import Kernel, KernelTable
 
 @lru_cache(maxsize=1)
 def kernels() -> KernelTable:
-    """Kernels by operator."""
-    table: dict[str, Kernel] = {}
-    import contextlib
+    """Kernels by operator; imported when first needed."""
+    from pfcomp.kernels.contraction import Contraction
+    from pfcomp.kernels.indexing import Indexing
+    from pfcomp.kernels.reduction import ArgReduction, Reduction
+    from pfcomp.kernels.scan import CumSum, TopK
 
-    with contextlib.suppress(ImportError):  # TEMPORARY while kernels are being built
-        from pfcomp.kernels.reduction import Reduction
-
-        table.update(dict.fromkeys(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"), Reduction()))
-    with contextlib.suppress(ImportError):
-        from pfcomp.kernels.reduction import ArgReduction
-
-        table.update(dict.fromkeys(("ArgMax", "ArgMin"), ArgReduction()))
-    with contextlib.suppress(ImportError):
-        from pfcomp.kernels.contraction import Contraction
-
-        table["MatMul"] = Contraction()
-    with contextlib.suppress(ImportError):
-        from pfcomp.kernels.scan import CumSum
-
-        table["CumSum"] = CumSum()
-    with contextlib.suppress(ImportError):
-        from pfcomp.kernels.indexing import Indexing
-
-        table.update(dict.fromkeys(("Gather", "GatherElements", "ScatterElements"), Indexing()))
-    return table
+    families: dict[str, Kernel] = {
+        "ReduceSum ReduceMax ReduceMin ReduceProd ReduceMean": Reduction(),
+        "ArgMax ArgMin": ArgReduction(),
+        "MatMul": Contraction(),
+        "CumSum": CumSum(),
+        "TopK": TopK(),
+        "Gather GatherElements ScatterElements": Indexing(),
+    }
+    return {op: kernel for names, kernel in families.items() for op in names.split()}

@@ -157,7 +157,7 @@ class Planner:
         if node.op in REARRANGEMENTS:
             yield from self._rearranged(state, node)
             return
-        operands = tuple(name for name in node.inputs if name not in self.immediates)
+        operands = tuple(name for name in ways.operands(node) if name not in self.immediates)
         offered = {name: state.there.get(name, ()) for name in operands}
         for binding in ways.bindings(self.graph, node, offered, self.float_dtype):
             if not all(map(fits, self._specs(node.outputs), binding.outputs)):

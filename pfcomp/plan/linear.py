@@ -149,12 +149,19 @@ class _Walk:
 
     def _compute(self, action: Compute) -> None:
         binding = action.binding
-        names = dict(zip(action.operands, binding.inputs, strict=True))
-        given = {n: n if n in self.immediates else self.value(n, names[n]) for n in action.node.inputs}
+        inputs = self._operands(action)
         results = [self._new(n, x) for n, x in zip(action.node.outputs, binding.outputs, strict=True)]
-        node = replace(action.node, inputs=tuple(given[n] for n in action.node.inputs), outputs=tuple(results))
+        node = replace(action.node, inputs=inputs, outputs=tuple(results))
         reuse = self._reuse(node, binding) if is_pointwise(action.node) else ()
         self._item(node, binding.variant, binding.scratch, binding.tables, reuse)
+
+    def _operands(self, action: Compute) -> tuple[str, ...]:
+        """Names of the copies that a node reads; a kernel may want one tensor in two layouts."""
+        copies = [self.value(n, x) for n, x in zip(action.operands, action.binding.inputs, strict=True)]
+        if not is_pointwise(action.node):
+            return tuple(copies)
+        copy_of = dict(zip(action.operands, copies, strict=True))
+        return tuple(copy_of.get(n, n) for n in action.node.inputs)
 
     def _reuse(self, node: MNNode, binding: Binding) -> tuple[tuple[str, str], ...]:
         """An element-wise result may replace an operand of the same layout, vector by vector."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx_ir
 
 SOURCE_KEY = "pfcomp.source"
-MAX_RANK = 6
+MAX_RANK = 8
 
 STREAMED = frozenset(["Abs", "Add", "Identity", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Sum"])
 """Operators of graphs that are planned as regions, with time slices (`pfcomp.plan.region`)."""
@@ -77,7 +77,7 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     """Take the graph of `model`; raises UnsupportedError PF0401 that lists every node that cannot be compiled."""
     graph = model.graph
     values = [*graph.inputs, *graph.initializers.values(), *(o for n in graph for o in n.outputs)]
-    tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values}
+    tensors = {v.name: Tensor(v.name, _shape(v), _element(v)) for v in values if v.name}
     outputs = tuple(v.name for v in graph.outputs)
     nodes = _live(_uniquely_named(map(to_node, graph), tensors), outputs)
     names = tuple(v.name for v in graph.inputs)

@@ -29,6 +29,12 @@ def is_pointwise(node: MNNode) -> bool:
     return node.op not in REARRANGEMENTS and node.op not in kernels()
 
 
+def operands(node: MNNode) -> tuple[str, ...]:
+    """What a way has layouts for: every operand of a kernel, each tensor once for element-wise nodes, none absent."""
+    given = tuple(name for name in node.inputs if name)
+    return tuple(dict.fromkeys(given)) if is_pointwise(node) else given
+
+
 def immediates(graph: CoreGraph) -> frozenset[str]:
     """Constants of one element that only element-wise nodes read: they live in the instruction stream."""
     others = {name for node in graph.nodes if not is_pointwise(node) for name in node.inputs}

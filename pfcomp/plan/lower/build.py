@@ -45,7 +45,13 @@ def build(
 
 
 def _drop_unread(graph: CoreGraph) -> None:
-    """Constants that only said how to lower a node are no longer needed."""
+    """Results that nobody wants, and constants that only said how to lower a node."""
+    needed, kept = set(graph.outputs), []
+    for node in reversed(graph.nodes):
+        if needed.intersection(node.outputs):
+            kept.append(node)
+            needed.update(node.inputs)
+    graph.nodes = kept[::-1]
     read = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
     for name in [n for n in graph.constants if n not in read]:
         del graph.constants[name]
@@ -63,6 +69,9 @@ def refusal(node: MNNode, specs: Mapping[str, Spec], constants: Mapping[str, Arr
 
 
 def _job_refusal(graph: CoreGraph, node: MNNode) -> str:
+    unknown = [name for name in node.inputs if name and name not in graph.specs]
+    if unknown:
+        return f"constant {unknown[0]!r} of an element type that the device does not have"
     if node.op in REARRANGEMENTS:
         return ""
     if node.op in kernels():

@@ -33,7 +33,7 @@ HOST: dict[DType, type[np.generic]] = {
 
 REARRANGEMENTS = (
     *("Identity", "Reshape", "Transpose", "Expand", "Tile"),
-    *("Slice", "Take", "Concat", "Pad", "Unfold", "Spread"),
+    *("Slice", "Take", "Concat", "Pad", "Unfold", "Fold", "Spread"),
 )
 """Operators that only move elements; what they mean stands in `views`."""
 
@@ -114,26 +114,48 @@ class Lowering:
         """A node with one result of `shape`; its element type is that of the first operand unless given."""
         name = self._fresh(op.lower())
         self.graph.specs[name] = Spec(shape, dtype or self.graph.specs[inputs[0]].dtype)
-        self._append(op, inputs, (name,), attributes)
+        self._append(name, op, inputs, (name,), attributes)
         return name
 
     def last(self, op: str, inputs: Sequence[str], attributes: tuple[tuple[str, Attribute], ...] = ()) -> None:
         """The node that makes the results of the ONNX node itself."""
-        self._append(op, inputs, self.node.outputs, attributes)
+        self._append(self.node.name, op, inputs, self.node.outputs, attributes)
+
+    def named(
+        self, op: str, inputs: Sequence[str], output: str, attributes: tuple[tuple[str, Attribute], ...] = ()
+    ) -> None:
+        """The node that makes one of several results of the ONNX node."""
+        self._append(f"{self.node.name}.{output}", op, inputs, (output,), attributes)
+
+    def result(self, number: int, spec: Spec) -> str:
+        """The name of a result of the ONNX node; one that the node leaves out gets a name here."""
+        outputs = self.node.outputs
+        if number < len(outputs) and outputs[number]:
+            return outputs[number]
+        name = self._fresh("unused")
+        self.graph.specs[name] = spec
+        return name
+
+    def together(
+        self, op: str, inputs: Sequence[str], outputs: tuple[str, ...], attributes: tuple[tuple[str, Attribute], ...]
+    ) -> None:
+        """The node that makes several results at once, whose names are from `result`."""
+        self._append(self.node.name, op, inputs, outputs, attributes)
 
     def _append(
         self,
+        name: str,
         op: str,
         inputs: Sequence[str],
         outputs: tuple[str, ...],
         attributes: tuple[tuple[str, Attribute], ...],
     ) -> None:
-        name = self.node.name if outputs == self.node.outputs else outputs[0]
         self.graph.nodes.append(MNNode(name, op, tuple(inputs), outputs, attributes, self.node.source))
 
     def _fresh(self, kind: str) -> str:
         self.made += 1
-        return f"{self.node.outputs[0]}.{kind}{self.made}"
+        first = next(name for name in self.node.outputs if name)
+        return f"{first}.{kind}{self.made}"
 
 
 class UnknownError(Exception):

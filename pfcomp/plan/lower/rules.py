@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 import numpy as np
 
 from pfcomp.ir.model import DType, MNNode
-from pfcomp.kernels.api import Attribute
-from pfcomp.plan.lower import windows
+from pfcomp.kernels.api import Attribute, Spec
+from pfcomp.plan.lower import indexing, windows
 from pfcomp.plan.lower.graph import HOST, Lowering, UnknownError
 
 Rule = Callable[[Lowering], None]
@@ -89,18 +88,6 @@ def _pattern(low: Lowering, value: np.ndarray) -> int:
     if array.dtype == np.bool_:
         return int(array[0])
     return int(array.view(f"u{array.itemsize}")[0])
-
-
-def _gather(low: Lowering) -> None:
-    axis = low.integer("axis", 0) % len(low.shape(0))
-    indices = low.node.inputs[1]
-    if indices not in low.graph.constants:
-        low.last("Gather", low.node.inputs, (("axis", axis),))
-        return
-    shape = low.shape(0)
-    chosen = low.graph.constants[indices].astype(np.int64) % shape[axis]
-    positions = np.take(np.arange(prod(shape)).reshape(shape), chosen, axis=axis)
-    low.last("Take", low.node.inputs[:1], (("index", tuple(int(i) for i in positions.reshape(-1))),))
 
 
 def _gemm(low: Lowering) -> None:
@@ -207,6 +194,32 @@ def _cum_sum(low: Lowering) -> None:
     low.last("CumSum", low.node.inputs[:1], attributes)
 
 
+def _top_k(low: Lowering) -> None:
+    """Both results together; the kernel leaves them sorted, which is allowed without `sorted` as well."""
+    count = low.ints(1)
+    if count is None:
+        raise UnknownError("k must be a constant")
+    shape, dtype = low.shape(0), low.spec(low.node.inputs[0]).dtype
+    axis = low.integer("axis", -1) % len(shape)
+    chosen = tuple(count[0] if k == axis else n for k, n in enumerate(shape))
+    outputs = low.result(0, Spec(chosen, dtype)), low.result(1, Spec(chosen, DType.LONG))
+    attributes = (("axis", axis), ("largest", low.integer("largest", 1)), ("sorted", low.integer("sorted", 1)))
+    low.together("TopK", low.node.inputs[:1], outputs, attributes)
+
+
+def _clip(low: Lowering) -> None:
+    """With one bound only it is a maximum or a minimum."""
+    x, least, most = low.node.inputs[0], low.given(1), low.given(2)
+    if least and most:
+        low.last("Clip", [x, least, most])
+    elif least:
+        low.last("Max", [x, least])
+    elif most:
+        low.last("Min", [x, most])
+    else:
+        low.last("Identity", [x])
+
+
 def _trilu(low: Lowering) -> None:
     """A selection by a constant triangle."""
     shape = low.shape(0)
@@ -244,7 +257,14 @@ RULES: dict[str, Rule] = {
     "Concat": _concat,
     "Tile": _tile,
     "Pad": _pad,
-    "Gather": _gather,
+    "Gather": indexing.gather,
+    "GatherElements": indexing.gather_elements,
+    "GatherND": indexing.gather_nd,
+    "ScatterElements": indexing.scatter_elements,
+    "ScatterND": indexing.scatter_nd,
+    "TopK": _top_k,
+    "Clip": _clip,
+    "Col2Im": windows.columns_to_image,
     "Gemm": _gemm,
     "MatMul": _matmul,
     **dict.fromkeys(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"), _reduce),

@@ -118,6 +118,26 @@ def _unfolded(job: Job, positions: Index) -> Index:
     return columns.reshape(job.outputs[0].shape)
 
 
+def _folded(job: Job, positions: Index) -> Index:
+    """(batch, channel, offset in the window, place in the image): the element of the columns that belongs there."""
+    kernel, places, before = _ints(job, "kernel"), _ints(job, "places"), _ints(job, "before")
+    strides, dilations, image = _ints(job, "strides"), _ints(job, "dilations"), _ints(job, "image")
+    rank = len(kernel)
+    place, inside = np.zeros((1,) * (2 * rank), np.int64), np.ones((1,) * (2 * rank), np.bool_)
+    for axis in range(rank):
+        distance = np.arange(image[axis]) + before[axis] - np.arange(kernel[axis])[:, None] * dilations[axis]
+        along = [1] * (2 * rank)
+        along[axis], along[rank + axis] = distance.shape
+        number, rest = (part.reshape(along) for part in np.divmod(distance, strides[axis]))
+        place = place * places[axis] + number
+        inside = inside & (rest == 0) & (number >= 0) & (number < places[axis])
+    batch, channels, offsets, elements = job.outputs[0].shape
+    columns = positions.reshape(batch, channels, offsets, -1)
+    chosen = np.where(inside, place, 0).reshape(1, 1, offsets, elements)
+    there = np.broadcast_to(inside, place.shape).reshape(1, 1, offsets, elements)
+    return np.where(there, np.take_along_axis(columns, chosen, 3), -1)
+
+
 def _spread(job: Job, positions: Index) -> Index:
     """Elements `strides` apart behind `before` places that hold none."""
     whole = np.full(job.outputs[0].shape, -1, np.int64)
@@ -142,6 +162,7 @@ _MOVED: dict[str, Callable[[Job, Index], Index]] = {
     "Take": lambda job, _: np.asarray(_ints(job, "index"), np.int64),
     "Pad": _padded,
     "Unfold": _unfolded,
+    "Fold": _folded,
     "Spread": _spread,
 }
 
