@@ -179,6 +179,11 @@ ERRORS: dict[str, ErrorInfo] = {
         "A node needs more local memory than there is",
         "Use a smaller batch, raise sram_budget, or split the function.",
     ),
+    "PF0423": ErrorInfo(
+        UnsupportedError,
+        "The tensors do not fit into the DRAM",
+        "Use a smaller batch or model, or split the function.",
+    ),
     # 05 app and artifacts
     "PF0501": ErrorInfo(ArtifactError, "a file cannot be read", "check the name and the permissions"),
     "PF0502": ErrorInfo(UsageError, "a folder cannot be written", "choose another folder or make it writable"),

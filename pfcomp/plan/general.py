@@ -20,6 +20,7 @@ from pfcomp.plan.lower.build import Borders, build
 from pfcomp.plan.lower.graph import HOST, CoreGraph
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.model import Schedule
+from pfcomp.plan.replay import verify_places
 from pfcomp.plan.source_graph import SourceGraph
 
 WIDTH = {"canonical": 1}
@@ -38,7 +39,9 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     actions = Planner(graph, forced, float_dtype, width).plan()
     immediates = ways.immediates(graph)
     linear = linearise(graph, actions, immediates)
-    placement = allocate(linear, int(LM_SIZE * options.real("sram_budget")))
+    budget = int(LM_SIZE * options.real("sram_budget"))
+    placement = allocate(linear, budget)
+    verify_places(linear, placement, budget)
     return _schedule(source, graph, linear, placement, float_dtype)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from pfcomp.errors import UnsupportedError
+from pfcomp.errors import InternalError, UnsupportedError
 from pfcomp.ir.model import DType, Location, MNNode, MNValue
 from pfcomp.layout import Layout
 from pfcomp.plan.linear import Item, Linear, Place
 from pfcomp.plan.memory import allocate
+from pfcomp.plan.replay import verify_places
 from pfcomp.plan.tasks import SPILL
 
 
@@ -53,39 +55,23 @@ def test_every_operand_still_holds_its_value(seed: int) -> None:
     budget = 256
     linear = random_program(seed, budget)
     placement = allocate(linear, budget)
-    memory: dict[tuple[Location, int], tuple[str, int]] = {}
-    dram: dict[str, str] = {f"x{k}": f"x{k}@LM" for k in range(40)}
-
-    def base(name: str) -> tuple[str, int]:
-        return linear.home[name.partition("#")[0]]
-
-    def check(name: str) -> None:
-        value, (home, offset) = placement.values[name], base(name)
-        for word in range(value.size):
-            assert memory[value.location, value.address + word] == (home, offset + word)
-
-    def fill(name: str, what: str) -> None:
-        value = placement.values[name]
-        assert value.address >= 0
-        assert value.address + value.size <= budget
-        pinned = linear.places[base(name)[0]].location
-        assert pinned in (None, value.location)
-        memory.update({(value.location, value.address + word): (what, word) for word in range(value.size)})
-
-    for task in placement.tasks:
-        node = task.node
-        if node.op == "Download":
-            fill(node.outputs[0], base(dram[node.inputs[0]])[0])
-        elif node.op == "Upload":
-            check(node.inputs[0])
-            dram[node.outputs[0]] = node.inputs[0]
-        else:
-            for name in node.inputs:
-                check(name)
-            for name in (*task.scratch, *node.outputs):
-                fill(name, base(name)[0])
+    verify_places(linear, placement, budget)
     done = [t.node.name for t in placement.tasks if t.node.op == "Op"]
     assert done == [i.node.name for i in linear.items if i.node.op == "Op"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_replay_finds_values_that_meet(seed: int) -> None:
+    linear = random_program(seed, 256)
+    placement = allocate(linear, 256)
+    homes = {name: linear.home[name.partition("#")[0]][0] for name in placement.values}
+    operands = [task.node.inputs for task in placement.tasks if task.node.op == "Op"]
+    first, second = next(o[:2] for o in operands if len({homes[n] for n in o[:2]}) == 2)
+    other = placement.values[second]
+    moved = replace(placement.values[first], location=other.location, address=other.address)
+    placement.values[first] = moved
+    with pytest.raises(InternalError, match="PF0405"):
+        verify_places(linear, placement, 256)
 
 
 def test_a_program_that_needs_no_spill_has_none() -> None:
