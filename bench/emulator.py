@@ -1,9 +1,10 @@
 """Microseconds per micro-operation of both emulator engines, as JSON.
 
-    python bench/emulator.py [--repeat 20] [--threads 1,2] [--engine c,numpy]
+    python bench/emulator.py [--repeat 20] [--rounds 15] [--threads 1,2] [--engine c,numpy]
 
 Times are processor time of one thread (`cpu`, insensitive to other load) and elapsed time for several threads.
-A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU and transfer steps in turn.
+A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU and transfer steps in turn. The best of
+`rounds` counts (of three for numpy). `targets` compares with what the emulator should reach.
 """
 
 import argparse
@@ -37,8 +38,11 @@ CASES = {
     "fmfma": "fmfma $lx $lr32v $lm0v $lr0v",
     "dmfma": "dmfmau $lx $ls128v $lm128v $lr0v",
     "hmwrite": "hmwrite $lls80v $llx0",
+    "hmwrite, hmfma": "hmwrite $lr0v $lx0\nhmfma $lx $ls64v $llm0v $lln0v",
+    "fmwrite, fmfma": "fmwrite $lr0v $lx0\nfmfma $lx $lr32v $lm0v $lr64v",
     "hmread": "hmread $lly0 $llr0v",
     "hbfn": "hbfn $lm64v $lr0v",
+    "fbfn": "fbfn $lm0v $lr0v",
     "gbfn": "gbfn $lm0v $lr0v",
     "dbfn": "dbfn $lm128v $lr0v",
     "lpassa": "lpassa $lm0v $ln0v",
@@ -84,26 +88,26 @@ def prepare(machine: Machine, setup: str) -> None:
     machine.run(machine.load(parse(setup)))
 
 
-def measure(machine: Machine, text: str, repeat: int) -> list[float]:
-    """Processor and elapsed microseconds per step, best of five."""
+def measure(machine: Machine, text: str, repeat: int, rounds: int) -> list[float]:
+    """Processor and elapsed microseconds per step, best of `rounds`."""
     executable = machine.load(parse((text + "\n") * repeat))
     machine.run(executable)
     best = [float("inf"), float("inf")]
-    for _ in range(5):
+    for _ in range(rounds):
         cpu, wall = time.thread_time(), time.perf_counter()
         machine.run(executable)
         best = [min(best[0], time.thread_time() - cpu), min(best[1], time.perf_counter() - wall)]
     return [round(seconds / repeat / (text.count("\n") + 1) * 1e6, 2) for seconds in best]
 
 
-def results(engine: str, threads: int, repeat: int) -> dict[str, list[float]]:
+def results(engine: str, threads: int, repeat: int, rounds: int) -> dict[str, list[float]]:
     """Name -> [cpu, elapsed] microseconds of one engine."""
     machine, found = Machine(engine, threads=threads), {}
     for name, text in CASES.items():
         prepare(machine, SETUP.get(name[0] if name[1:2] == "m" else "h", SETUP["h"]))
-        found[name] = measure(machine, text, repeat)
+        found[name] = measure(machine, text, repeat, rounds)
     prepare(machine, SETUP["h"])
-    found["mix"] = measure(machine, "\n".join(CASES[name] for name in MIX), repeat)
+    found["mix"] = measure(machine, "\n".join(CASES[name] for name in MIX), repeat, rounds)
     return found
 
 
@@ -171,20 +175,50 @@ def ratios(found: dict[str, dict[str, list[float]]]) -> dict[str, float]:
     return result
 
 
+# What is compared with a target: its key in `figures`, the target, whether less is better.
+TARGETS = (
+    ("micro-operations per second, mix, one thread", 80_000, False),
+    ("numpy / C, mix", 25, False),  # with AVX-512; 15 with AVX2
+    ("hmfma / fvfma", 2, True),
+    ("hmmulr / fvfma", 2, True),
+    ("load, check and translate 5,000 steps, s", 0.5, True),
+    ("idle device, MB resident", 250, True),
+)
+
+
+def targets(figures: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """Name -> measured, target, met; for what was measured."""
+    found = {}
+    for name, target, less in TARGETS:
+        if name in figures:
+            met = figures[name] <= target if less else figures[name] >= target
+            found[name] = {"measured": figures[name], "target": target, "met": met}
+    return found
+
+
 def main() -> None:
     """Print the JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--engine", default="c,numpy")
     options = parser.parse_args()
     document: dict[str, Any] = {"engine": native.describe(), "unit": "us per step, [cpu, elapsed]", "results": {}}
     for engine in options.engine.split(","):
         for threads in [int(n) for n in options.threads.split(",")] if engine == "c" else [1]:
-            document["results"][f"{engine}, {threads} thread"] = results(engine, threads, options.repeat)
+            document["results"][f"{engine}, {threads} thread"] = results(
+                engine, threads, options.repeat, options.rounds
+            )
     document["ratios"] = ratios(document["results"])
     document["long program, cpu seconds"] = long_times()
     document["idle device, MB resident"] = idle_memory()
+    figures = {**document["ratios"], "idle device, MB resident": document["idle device, MB resident"]}
+    figures["load, check and translate 5,000 steps, s"] = document["long program, cpu seconds"]["load and translate"]
+    if "c, 1 thread" in document["results"]:
+        mix = document["results"]["c, 1 thread"]["mix"][0]
+        figures["micro-operations per second, mix, one thread"] = round(1e6 / mix)
+    document["targets"] = targets(figures)
     print(json.dumps(document, indent=1))
 
 
