@@ -87,6 +87,34 @@ CASES: dict[str, Case] = {
     "one operand twice": Case((N("Mul", "xx", "y"), N("MatMul", "yy", "z")), {"x": f(20, 20)}, {"z": FLOAT}),
     "one bound only": Case((N("Clip", ("x", "", "h"), "y"), N("Clip", ("x", "h"), "z")), {"x": f(5, 6)},
                            {"y": FLOAT, "z": FLOAT}, {"h": HALF}),
+    "nearest elements": Case(
+        (
+            N("Resize", ("x", "", "s"), "y", {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
+        ),
+        {"x": f(1, 2, 5, 6)},
+        {"y": FLOAT},
+        {"s": np.array([1, 1, 2, 1.5], np.float32)},
+    ),
+    "between elements": Case(
+        (N("Resize", ("x", "", "", "s"), "y", {"mode": "linear"}), N("Resize", ("x", "", "", "s"), "z", {
+            "mode": "linear", "coordinate_transformation_mode": "align_corners"})),
+        {"x": f(1, 2, 5, 6)},
+        {"y": FLOAT, "z": FLOAT},
+        {"s": ints(1, 2, 8, 3)},
+    ),
+    "cubic between elements": Case(
+        (N("Resize", ("x", "", "s"), "y", {"mode": "cubic", "exclude_outside": 1}),),
+        {"x": f(1, 2, 5, 6)},
+        {"y": FLOAT},
+        {"s": np.array([1, 1, 2, 2], np.float32)},
+    ),
+    "blocks": Case(
+        (N("DepthToSpace", "x", "y", {"blocksize": 2, "mode": "CRD"}), N("SpaceToDepth", "y", "z", {"blocksize": 2})),
+        {"x": f(2, 8, 3, 5)},
+        {"y": FLOAT, "z": FLOAT},
+    ),
+    "one hot": Case((N("OneHot", "idv", "y"),), {"i": RNG.integers(-5, 5, 6)}, {"y": FLOAT},
+                    {"d": ints(5), "v": np.array([0.5, 2], np.float32)}),
     "seven axes": Case((N("Transpose", "x", "y"), N("Add", "yx", "z")), {"x": f(2, 3, 2, 3, 2, 3, 2)}, {"z": FLOAT}),
 }  # fmt: skip
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute, Spec
-from pfcomp.plan.lower import indexing, windows
+from pfcomp.plan.lower import blocks, indexing, windows
 from pfcomp.plan.lower.graph import HOST, Lowering, UnknownError
+from pfcomp.plan.lower.resize import resize
 
 Rule = Callable[[Lowering], None]
 
@@ -264,6 +265,10 @@ RULES: dict[str, Rule] = {
     "ScatterND": indexing.scatter_nd,
     "TopK": _top_k,
     "Clip": _clip,
+    "DepthToSpace": blocks.depth_to_space,
+    "SpaceToDepth": blocks.space_to_depth,
+    "OneHot": blocks.one_hot,
+    "Resize": resize,
     "Col2Im": windows.columns_to_image,
     "Gemm": _gemm,
     "MatMul": _matmul,
