@@ -166,7 +166,6 @@ ERRORS: dict[str, ErrorInfo] = {
         "Forced layout cannot be met",
         "Name an input or output, use a layout that the neighbouring values can share, or drop the constraint.",
     ),
-    "PF0407": ErrorInfo(UnsupportedError, "No kernels for this float_dtype", 'Use float_dtype "float" or "mixed".'),
     "PF0408": ErrorInfo(ArtifactError, "Damaged or foreign schedule file", "Compile again; the stage rewrites it."),
     "PF0409": ErrorInfo(UnsupportedError, "Reserved name", "Rename the value: the suffix marks on-chip copies."),
     "PF0421": ErrorInfo(

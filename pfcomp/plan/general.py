@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
 from pfcomp.layout.imagespec import ImageSpec
@@ -16,12 +17,12 @@ from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.beam import Planner
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
-from pfcomp.plan.lower.build import Borders, build
-from pfcomp.plan.lower.graph import HOST, CoreGraph
+from pfcomp.plan.lower.build import Borders, build, job_refusal
+from pfcomp.plan.lower.graph import DTYPES, HOST, CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
-from pfcomp.plan.source_graph import SourceGraph
+from pfcomp.plan.source_graph import Offender, SourceGraph, describe
 
 WIDTH = {"canonical": 1}
 """Beam width by the option layout_planner; others have DEFAULT_WIDTH."""
@@ -32,7 +33,9 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     """Plan a graph as tasks. Raises UnsupportedError PF0421 and PF0422 where local memory does not suffice."""
     float_dtype = options.text("float_dtype")
     borders = Borders(source.inputs, source.states, source.outputs)
-    graph = build(source.nodes, tuple(source.tensors.values()), source.constants, borders)
+    dtypes = device_dtypes(float_dtype)
+    graph = build(source.nodes, tuple(source.tensors.values()), source.constants, borders, dtypes)
+    _refuse(graph)
     if options.text("scheduler") != "always_from_dram":
         graph.nodes = fuse_pointwise(graph)
     width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
@@ -43,6 +46,13 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     placement = allocate(linear, budget)
     verify_places(linear, placement, budget)
     return _schedule(source, graph, linear, placement, float_dtype)
+
+
+def _refuse(graph: CoreGraph) -> None:
+    """PF0401 for jobs that have no kernel in the element types that the options ask for."""
+    found = [Offender(n.op, n.name, reason, n.source) for n in graph.nodes if (reason := job_refusal(graph, n))]
+    if found:
+        raise UnsupportedError("PF0401", describe(tuple(found)), hint='use float_dtype "float" or "mixed"')
 
 
 def fuse_pointwise(graph: CoreGraph) -> list[MNNode]:
@@ -60,7 +70,7 @@ def _schedule(
     spills = {name: replace(value, name=name) for name, (value, _) in placement.spilled.items()}
     constants = [n for n in graph.constants if n in linear.images] + list(linear.tables)
     groups = (source.inputs, source.outputs, source.states, constants)
-    first, second, third, fourth = ([_in_dram(n, graph, linear) for n in names] for names in groups)
+    first, second, third, fourth = ([_in_dram(n, graph, linear, source) for n in names] for names in groups)
     aside = [_stored(value) for value in spills.values()]
     placed = dram.assign(first, [*second, *aside], third, fourth)
     values = {v.name: v for v in (*placed, *placement.values.values())}
@@ -72,18 +82,18 @@ def _schedule(
     return Schedule(mn, (), tuple(placement.tasks), {**contents, **made, **zeros}, float_dtype)
 
 
-def _in_dram(name: str, graph: CoreGraph, linear: Linear) -> MNValue:
+def _in_dram(name: str, graph: CoreGraph, linear: Linear, source: SourceGraph) -> MNValue:
     """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""
     spec = graph.specs[name]
     layout = linear.images.get(name) or ways.usual_forms(spec)[0]
-    return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM))
+    known = source.tensors.get(name)
+    host = DTYPES[known.element] if known is not None else spec.dtype
+    return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM, torch_dtype=host.value))
 
 
 def _stored(value: MNValue) -> MNValue:
     image = ImageSpec.of(value.layout, value.shape, value.dtype.bits)
-    host = {DType.LONG: "Long", DType.INT: "Int", DType.BOOL: "Bool", DType.DOUBLE: "Double"}
-    torch_dtype = host.get(value.dtype, "Float")
-    return replace(value, location=Location.DRAM, address=None, size=image.group_words, torch_dtype=torch_dtype)
+    return replace(value, location=Location.DRAM, address=None, size=image.group_words)
 
 
 def _immediates(graph: CoreGraph) -> tuple[tuple[str, DType, int], ...]:

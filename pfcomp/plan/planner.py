@@ -19,6 +19,7 @@ from pfcomp.plan.axes import layout_of
 from pfcomp.plan.components import Component, find_components
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.layouts import Demand, axis_sizes, candidate_tables
+from pfcomp.plan.lower.graph import DTYPES, device_dtypes
 from pfcomp.plan.model import Region, Schedule
 from pfcomp.plan.region import LOCAL, PlannedRegion, RegionInput, plan_region
 from pfcomp.plan.source_graph import SourceGraph
@@ -35,11 +36,11 @@ class _Roles:
 
 
 def plan(source: SourceGraph, options: Options) -> Schedule:
-    """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0407, PF0409 for what cannot be done."""
-    _check_precision(options)
+    """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0409 for what cannot be done."""
     _check_names(source)
-    forced = forced_layouts(options.mapping("io_layouts"), source)
-    if not source.streams:
+    dtypes = device_dtypes(options.text("float_dtype"))
+    forced = forced_layouts(options.mapping("io_layouts"), source, dtypes)
+    if not source.streams or dtypes != DTYPES:
         from pfcomp.plan.general import plan_general
 
         return plan_general(source, options, forced)
@@ -47,16 +48,6 @@ def plan(source: SourceGraph, options: Options) -> Schedule:
     for component in find_components(source.nodes, planner.roles.immediates):
         planner.add(component)
     return Schedule(planner.graph(), tuple(planner.regions))
-
-
-def _check_precision(options: Options) -> None:
-    wanted = options.text("float_dtype")
-    if wanted not in ("float", "mixed"):
-        raise UnsupportedError(
-            "PF0407",
-            f"float_dtype {wanted!r} has no element-wise kernels",
-            hint='use "float" or "mixed"',
-        )
 
 
 def _check_names(source: SourceGraph) -> None:
@@ -83,7 +74,9 @@ def _bits(array: NDArray[np.generic]) -> int:
     return int(np.asarray(array, np.float32).reshape(-1).view(np.uint32)[0])
 
 
-def forced_layouts(constraints: Mapping[str, str], source: SourceGraph) -> dict[str, Layout]:
+def forced_layouts(
+    constraints: Mapping[str, str], source: SourceGraph, dtypes: Mapping[str, DType] = DTYPES
+) -> dict[str, Layout]:
     """Layouts by name from `<layout>` or `<dtype>/<layout>`; raises UnsupportedError PF0406 for foreign names."""
     forced: dict[str, Layout] = {}
     for name, text in constraints.items():
@@ -91,8 +84,9 @@ def forced_layouts(constraints: Mapping[str, str], source: SourceGraph) -> dict[
             known = ", ".join(source.inputs + source.outputs)
             raise UnsupportedError("PF0406", f"{name!r} is neither an input nor an output", hint=f"known: {known}")
         dtype, slash, layout = text.rpartition("/")
-        if slash and dtype != DType.FLOAT:
-            raise UnsupportedError("PF0406", f"{name} cannot be {dtype}: element-wise values are Float")
+        own = dtypes[source.tensors[name].element]
+        if slash and dtype != own:
+            raise UnsupportedError("PF0406", f"{name} cannot be {dtype}: on the device it is {own}")
         forced[name] = Layout.parse(layout)
     return forced
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfcomp.errors import ArtifactError, PfcompError, UnsupportedError
-from pfcomp.ir.model import Location
+from pfcomp.ir.model import DType, Location
 from pfcomp.options import resolve
 from pfcomp.plan import store
 from pfcomp.plan.model import Schedule
@@ -94,9 +94,13 @@ def test_a_forced_layout_moves_the_whole_region() -> None:
     assert {str(planned.graph.values[n].layout) for n in ("x", "y", "out")} == {wide.replace("4_MAB:2", "8_MAB:2")}
 
 
-def test_precisions_without_kernels_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="PF0407"):
-        schedule(float_dtype="half")
+def test_operators_without_kernels_in_double_precision_are_refused() -> None:
+    planned = schedule(float_dtype="double")
+    assert {planned.graph.values[n].dtype for n in ("x", "y", "out")} == {DType.DOUBLE}
+    graph = source([Op("Sin", ("x",), "out")], {"x": (3,)}, ["out"])
+    assert plan(graph, resolve({"float_dtype": "half"})).tasks
+    with pytest.raises(UnsupportedError, match="PF0401.*Sin"):
+        plan(graph, resolve({"float_dtype": "double"}))
 
 
 def test_reserved_names_are_refused() -> None:

@@ -151,6 +151,14 @@ def test_agrees_with_onnxruntime(name: str, tmp_path: Path) -> None:
     agree(tmp_path, case.nodes, case.inputs, case.outputs, case.constants, options, case.tolerance)
 
 
+@pytest.mark.parametrize("name", ["gemm", "softmax", "layer normalisation", "largest of windows", "casts"])
+def test_double_precision_inside(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    options = {"float_dtype": "double"}
+    app = agree(tmp_path, case.nodes, case.inputs, case.outputs, case.constants, options, tolerance=1e-6)
+    assert {(t.dtype, t.torch_dtype) for t in app.inputs} == {("Double", "Float")}
+
+
 def test_mixed_precision_rounds_the_operands_of_products(tmp_path: Path) -> None:
     case = CASES["gemm"]
     agree(tmp_path, case.nodes, case.inputs, case.outputs, options={"float_dtype": "mixed"}, tolerance=1e-2)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pfcomp.ir.model import MNNode
+from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels import pointwise
 from pfcomp.kernels.api import Spec
 from pfcomp.kernels.registry import kernels
@@ -33,10 +33,17 @@ class Borders:
 
 
 def build(
-    nodes: Iterable[MNNode], tensors: Sequence[_Tensor], constants: Mapping[str, Array], borders: Borders
+    nodes: Iterable[MNNode],
+    tensors: Sequence[_Tensor],
+    constants: Mapping[str, Array],
+    borders: Borders,
+    dtypes: Mapping[str, DType] = DTYPES,
 ) -> CoreGraph:
-    """Lower all nodes; every one of them must be one that `refusal` has nothing against."""
-    specs = {t.name: Spec(t.shape, DTYPES[t.element]) for t in tensors if t.element in DTYPES}
+    """Lower all nodes; every one of them must be one that `refusal` has nothing against.
+
+    `dtypes` has the device's element type for each of ONNX.
+    """
+    specs = {t.name: Spec(t.shape, dtypes[t.element]) for t in tensors if t.element in dtypes}
     graph = CoreGraph(specs, borders.inputs, borders.states, borders.outputs, dict(constants))
     for node in nodes:
         apply(Lowering(graph, node))
@@ -64,11 +71,12 @@ def refusal(node: MNNode, specs: Mapping[str, Spec], constants: Mapping[str, Arr
         apply(Lowering(graph, node))
     except UnknownError as error:
         return str(error)
-    reasons = (_job_refusal(graph, job) for job in graph.nodes)
+    reasons = (job_refusal(graph, job) for job in graph.nodes)
     return next((reason for reason in reasons if reason), "")
 
 
-def _job_refusal(graph: CoreGraph, node: MNNode) -> str:
+def job_refusal(graph: CoreGraph, node: MNNode) -> str:
+    """Why no kernel takes a node of a core graph; "" if one does."""
     unknown = [name for name in node.inputs if name and name not in graph.specs]
     if unknown:
         return f"constant {unknown[0]!r} of an element type that the device does not have"

@@ -23,6 +23,16 @@ DTYPES: dict[str, DType] = {
 }
 """Device element types by ONNX element type; other types have no kernels."""
 
+
+def device_dtypes(float_dtype: str) -> dict[str, DType]:
+    """Device element types by ONNX element type under the option float_dtype.
+
+    With `double` single-precision tensors are Double on the device. With `half`, as with `mixed`, products take half
+    operands, and values are stored in single precision.
+    """
+    return {**DTYPES, "FLOAT": DType.DOUBLE} if float_dtype == "double" else DTYPES
+
+
 HOST: dict[DType, type[np.generic]] = {
     DType.FLOAT: np.float32,
     DType.DOUBLE: np.float64,

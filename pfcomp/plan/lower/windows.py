@@ -17,7 +17,8 @@ from pfcomp.plan.lower.graph import Lowering, UnknownError
 from pfcomp.plan.lower.views import source_maps
 
 Ints = tuple[int, ...]
-MINUS_INFINITY = 0xFF800000
+MINUS_INFINITY = {32: 0xFF800000, 64: 0xFFF0000000000000}
+"""By bits of an element."""
 HUGE = 2**31 - 1
 
 
@@ -140,7 +141,7 @@ OVER_WINDOWS: tuple[tuple[str, Attribute], ...] = (("axes", (2,)), ("keepdims", 
 
 def max_pooling(low: Lowering) -> None:
     """The largest of each window; its index is the smallest one where it stands."""
-    columns, window = _columns(low, MINUS_INFINITY)
+    columns, window = _columns(low, MINUS_INFINITY[low.spec(low.node.inputs[0]).dtype.bits])
     shape = low.spec(columns).shape
     top = low.op("ReduceMax", [columns], (*shape[:2], 1, shape[3]), attributes=OVER_WINDOWS)
     values, *indices = low.node.outputs
