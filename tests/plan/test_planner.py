@@ -99,7 +99,7 @@ def test_operators_without_kernels_in_double_precision_are_refused() -> None:
     assert {planned.graph.values[n].dtype for n in ("x", "y", "out")} == {DType.DOUBLE}
     graph = source([Op("Sin", ("x",), "out")], {"x": (3,)}, ["out"])
     assert plan(graph, resolve({"float_dtype": "half"})).tasks
-    with pytest.raises(UnsupportedError, match="PF0401.*Sin"):
+    with pytest.raises(UnsupportedError, match=r"PF0401.*Sin"):
         plan(graph, resolve({"float_dtype": "double"}))
 
 
