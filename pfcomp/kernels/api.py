@@ -37,7 +37,7 @@ class Spec:
 class Job:
     """One node as a kernel sees it: operator, attributes, and its operands and results.
 
-    `float_dtype` is the option of that name: float, mixed, half or double.
+    `float_dtype` is the option of that name: float, mixed, half or double; pseudo is float with the option allow_g.
     """
 
     op: str

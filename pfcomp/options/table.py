@@ -46,6 +46,14 @@ _ROWS = (
         choices=("float", "double", "mixed", "half"),
     ),
     OptionInfo(
+        "allow_g",
+        "flag",
+        False,
+        "with `float_dtype` `float`: matrix products take pseudo-single operands (18 significant bits), which is twice"
+        " as fast",
+        stages=("schedule",),
+    ),
+    OptionInfo(
         "layout_planner",
         "choice",
         "lpz",

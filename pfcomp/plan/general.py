@@ -31,9 +31,9 @@ DEFAULT_WIDTH = 8
 
 def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Layout]) -> Schedule:
     """Plan a graph as tasks. Raises UnsupportedError PF0421 and PF0422 where local memory does not suffice."""
-    float_dtype = options.text("float_dtype")
+    float_dtype = precision(options)
     borders = Borders(source.inputs, source.states, source.outputs)
-    dtypes = device_dtypes(float_dtype)
+    dtypes = device_dtypes(options.text("float_dtype"))
     graph = build(source.nodes, tuple(source.tensors.values()), source.constants, borders, dtypes)
     _refuse(graph)
     if options.text("scheduler") != "always_from_dram":
@@ -53,6 +53,12 @@ def _refuse(graph: CoreGraph) -> None:
     found = [Offender(n.op, n.name, reason, n.source) for n in graph.nodes if (reason := job_refusal(graph, n))]
     if found:
         raise UnsupportedError("PF0401", describe(tuple(found)), hint='use float_dtype "float" or "mixed"')
+
+
+def precision(options: Options) -> str:
+    """The `float_dtype` of jobs (`pfcomp.kernels.api`)."""
+    asked = options.text("float_dtype")
+    return "pseudo" if asked == "float" and options.flag("allow_g") else asked
 
 
 def fuse_pointwise(graph: CoreGraph) -> list[MNNode]:

@@ -97,7 +97,12 @@ SHAPES = [
     ((4, 40), (3, 40, 12)),
     ((2, 1, 9, 33), (3, 33, 18)),
 ]
-ACCURACIES = [("float", DType.FLOAT), ("mixed", DType.FLOAT), ("mixed", DType.DOUBLE)]
+ACCURACIES = [
+    ("float", DType.FLOAT),
+    ("pseudo", DType.FLOAT),
+    ("mixed", DType.FLOAT),
+    ("mixed", DType.DOUBLE),
+]
 
 
 @pytest.mark.parametrize(("float_dtype", "dtype"), ACCURACIES)

@@ -77,7 +77,13 @@ MODES = {
     )
 }
 
-_BY_FLOAT_DTYPE = {"float": ("f",), "double": ("f",), "mixed": ("h", "h8"), "half": ("h", "h8")}
+_BY_FLOAT_DTYPE = {
+    "float": ("f",),
+    "pseudo": ("g",),
+    "double": ("f",),
+    "mixed": ("h", "h8"),
+    "half": ("h", "h8"),
+}
 
 
 def modes_of(job: Job) -> tuple[Mode, ...]:
