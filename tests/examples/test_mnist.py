@@ -11,8 +11,7 @@ import torch
 
 from tests.examples.conftest import EXAMPLES
 
-NEEDS_KERNELS = ["emu2"]  # devices on which mnist.py cannot run yet
-DEVICES = [device for device in ("pfvm:cpu", "emu2") if device not in NEEDS_KERNELS]
+DEVICES = ["pfvm:cpu", pytest.param("emu2", marks=pytest.mark.slow)]  # a minute on the emulator
 
 
 def idx(array):

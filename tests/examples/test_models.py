@@ -9,7 +9,6 @@ import pytest
 
 from tests.examples.conftest import EXAMPLES
 
-NEEDS_KERNELS: list[str] = []  # programs that the chip's kernels cannot run yet; they are tested on pfvm:cpu only
 ROW = [-0.31734610, 0.62805104, -0.50042552, -1.21413648]
 WITHOUT_BIAS = [-0.5150, 0.3280, -0.1615, -0.9964]
 EXPECTED = {  # all numbers that are printed in tensors
@@ -29,8 +28,6 @@ def numbers(text):
 @pytest.mark.parametrize("device", sorted(TOLERANCE))
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_values(name, device, example):
-    if name in NEEDS_KERNELS and device != "pfvm:cpu":
-        pytest.skip("needs kernels")
     found = numbers(example(name, "--device", device))
     assert found == pytest.approx(EXPECTED[name], abs=TOLERANCE[device])
 
