@@ -10,7 +10,7 @@ import math
 from pfcomp.ir.model import DType, MNNode, MNValue
 
 UNIT_ROUNDOFF = {DType.FLOAT: 2.0**-24, DType.DOUBLE: 2.0**-53}
-PRODUCT_ROUNDOFF = {"float": 2.0**-22, "mixed": 2.0**-9, "half": 2.0**-9}
+PRODUCT_ROUNDOFF = {"float": 2.0**-22, "pseudo": 2.0**-17, "mixed": 2.0**-9, "half": 2.0**-9}
 """Relative error of one block of a matrix product, by float_dtype (backend-kernels.md 5)."""
 ULPS = 8
 """Units in the last place that one element-wise operator may be off (docs/numerics.md)."""
