@@ -158,8 +158,9 @@ class Planner:
             yield from self._rearranged(state, node)
             return
         operands = tuple(name for name in ways.operands(node) if name not in self.immediates)
-        offered = {name: state.there.get(name, ()) for name in operands}
-        for binding in ways.bindings(self.graph, node, offered, self.float_dtype):
+        offered = {name: self._offered(state, name) for name in operands}
+        wanted = [self.forced[name] for name in node.outputs if name in self.forced]
+        for binding in ways.bindings(self.graph, node, offered, self.float_dtype, wanted):
             if not all(map(fits, self._specs(node.outputs), binding.outputs)):
                 continue
             new: State | None = state
@@ -170,6 +171,19 @@ class Planner:
                 for name, layout in zip(node.outputs, binding.outputs, strict=True):
                     new = new.with_copy(name, layout)
                 yield new
+
+    def _offered(self, state: State, name: str) -> Layouts:
+        """The layouts in which a tensor exists, or the one in which it will be loaded if that is demanded."""
+        seen = state.waiting.get(name)
+        if name in state.there or seen is None or seen.root not in self.forced:
+            return state.there.get(name, ())
+        layout = self.forced[seen.root]
+        for _, job in seen.nodes:
+            view = renamed(job, layout)
+            if view is None:
+                return ()
+            layout = view.layout
+        return (layout,)
 
     def _specs(self, names: Sequence[str]) -> list[Spec]:
         return [self.graph.specs[name] for name in names]

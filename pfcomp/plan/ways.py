@@ -43,18 +43,34 @@ def immediates(graph: CoreGraph) -> frozenset[str]:
 
 
 def bindings(
-    graph: CoreGraph, node: MNNode, offered: Mapping[str, Sequence[Layout]], float_dtype: str
+    graph: CoreGraph,
+    node: MNNode,
+    offered: Mapping[str, Sequence[Layout]],
+    float_dtype: str,
+    wanted: Sequence[Layout] = (),
 ) -> list[Binding]:
-    """All ways worth trying; `offered` has the layouts in which each operand that is no immediate exists."""
+    """All ways worth trying; `offered` has the layouts in which each operand that is no immediate exists.
+
+    `wanted` has layouts in which results are demanded.
+    """
     if not is_pointwise(node):
         kernel = kernels()[node.op]
         return list(kernel.bindings(graph.job(node, float_dtype), [offered[name] for name in node.inputs]))
     specs = specs_of(node, graph.specs)
     forms = {canonical(form): form for form in pointwise.forms(node, specs, offered)}
-    for form in usual_forms(_form_spec(node, specs, offered)):
+    for form in (*_wanted_forms(node, specs, offered, wanted), *usual_forms(_form_spec(node, specs, offered))):
         forms.setdefault(canonical(form), form)
     steps = vector_steps(node, specs)
     return [pointwise.binding(node, specs, form, offered, steps) for form in forms.values()]
+
+
+def _wanted_forms(
+    node: MNNode, specs: Mapping[str, Spec], offered: Mapping[str, Sequence[Layout]], wanted: Sequence[Layout]
+) -> Sequence[Layout]:
+    """Demanded layouts that are forms as they are: those of 32-bit results, and of 64-bit ones among their like."""
+    result = specs[node.outputs[0]]
+    wide = pointwise.is_wide([specs[name] for name in (*node.outputs, *offered)])
+    return wanted if result.dtype.bits == 32 or wide else ()
 
 
 def specs_of(node: MNNode, specs: Mapping[str, Spec]) -> dict[str, Spec]:
