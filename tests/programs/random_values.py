@@ -1,0 +1,122 @@
+"""Random graphs of all families of operators, with inputs, and how far each output may be from a reference.
+
+Every value is computed twice in double precision while a graph grows, once exactly and once with noise as large as the
+rounding errors of a careful device. An operator that would leave the range of useful numbers, or that jumps where the
+two differ, is not taken; the distance of the two bounds the error of an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from tests.programs.general import Array, Node
+
+Numbers = NDArray[np.float64]
+Rng = np.random.Generator
+Shape = tuple[int, ...]
+
+DIMS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 24, 31, 32, 37, 53, 64, 70)
+MOST_ELEMENTS = 12_000
+NOISE = 2.0**-19
+"""Of the largest magnitude of a value: sums and products of matrices have errors of that size."""
+ROOM = 4
+LARGEST = 1e4
+FLOAT, LONG, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+HOST: dict[int, type[np.generic]] = {FLOAT: np.float32, LONG: np.int64, BOOL: np.bool_}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor: its element type, its contents, and what they are if rounding errors occur."""
+
+    name: str
+    element: int
+    exact: Numbers
+    noisy: Numbers
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(int(n) for n in self.exact.shape)
+
+
+@dataclass
+class Graph:
+    """Nodes in order with the contents of inputs and constants; `values` are all tensors, in order."""
+
+    rng: Rng
+    nodes: list[Node] = field(default_factory=list)
+    inputs: dict[str, Array] = field(default_factory=dict)
+    constants: dict[str, Array] = field(default_factory=dict)
+    values: list[Value] = field(default_factory=list)
+
+    def pick(self, element: int = FLOAT, accept: Callable[[Value], bool] = lambda _: True) -> Value | None:
+        """One of the tensors, later ones more often."""
+        found = [v for v in self.values if v.element == element and accept(v)]
+        return found[int(len(found) * np.sqrt(self.rng.random()))] if found else None
+
+    def fresh(self, array: Array, element: int) -> Value:
+        """A new input or constant."""
+        constant = bool(self.rng.random() < 0.3)
+        name = f"{'c' if constant else 'x'}{len(self.inputs) + len(self.constants)}"
+        array = np.asarray(array, HOST[element])
+        (self.constants if constant else self.inputs)[name] = array
+        numbers = array.astype(np.float64)
+        self.values.append(Value(name, element, numbers, numbers))
+        return self.values[-1]
+
+    def normal(self, shape: Sequence[int]) -> Value:
+        return self.fresh(self.rng.standard_normal(tuple(shape)), FLOAT)
+
+    def given(self, array: object) -> str:
+        """A constant that says how an operator works."""
+        name = f"k{len(self.constants)}"
+        self.constants[name] = np.asarray(array, np.int64)
+        return name
+
+    def add(
+        self,
+        op: str,
+        operands: Sequence[Value],
+        meaning: Callable[..., Numbers],
+        element: int = FLOAT,
+        parameters: Sequence[str] = (),
+        **attributes: object,
+    ) -> bool:
+        """Take an operator if it has useful results; `parameters` are constants behind the operands."""
+        with np.errstate(all="ignore"):
+            exact = np.asarray(meaning(*(v.exact for v in operands)), np.float64)
+            noisy = np.asarray(meaning(*(v.noisy for v in operands)), np.float64)
+        if not self._useful(exact, noisy, element):
+            return False
+        if element == FLOAT:
+            scale = np.abs(exact).max()
+            noisy = noisy + NOISE * scale * self.rng.uniform(-1, 1, exact.shape)
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(Node(op, [*(v.name for v in operands), *parameters], [name], attributes))
+        self.values.append(Value(name, element, exact, noisy))
+        return True
+
+    def _useful(self, exact: Numbers, noisy: Numbers, element: int) -> bool:
+        if not 0 < exact.size <= MOST_ELEMENTS or exact.ndim > 5:
+            return False
+        if not (np.isfinite(exact).all() and np.isfinite(noisy).all()) or np.abs(exact).max() > LARGEST:
+            return False
+        distance = np.abs(noisy - exact).max()
+        return bool(distance == 0) if element != FLOAT else bool(distance <= 1e-3 * np.abs(exact).max())
+
+    def outputs(self) -> dict[str, int]:
+        """Results that nobody reads."""
+        read = {name for node in self.nodes for name in node.inputs}
+        return {v.name: v.element for v in self.values if v.name.startswith("v") and v.name not in read}
+
+    def tolerance(self, name: str) -> float:
+        """The largest absolute error that the output may have."""
+        value = next(v for v in self.values if v.name == name)
+        if value.element != FLOAT:
+            return 0.0
+        return float(ROOM * np.abs(value.noisy - value.exact).max() + NOISE * np.abs(value.exact).max())
