@@ -17,6 +17,7 @@ from pfcomp.ir.model import MNNode
 from pfcomp.kernels.api import Attribute, Spec
 from pfcomp.plan.lower.build import refusal
 from pfcomp.plan.lower.graph import DTYPES
+from pfcomp.plan.without_nan import never_nan, refuse_nan
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -87,7 +88,8 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     offenders = find_offenders(nodes, tensors, constants)
     if offenders:
         raise UnsupportedError("PF0401", describe(offenders), hint="`pfcomp ops` lists what has kernels")
-    _refuse_nan(constants)
+    nodes = never_nan(nodes, constants)
+    refuse_nan(nodes, outputs, constants)
     return SourceGraph(tensors, nodes, inputs, states, outputs, constants)
 
 
@@ -182,9 +184,3 @@ def describe(offenders: tuple[Offender, ...]) -> str:
         places = sorted({o.source for o in same if o.source}) or [o.node for o in same]
         parts.append(f"{op} x{count} ({reason}) at {', '.join(places)}")
     return f"{len(offenders)} of the graph's nodes cannot be compiled: " + "; ".join(parts)
-
-
-def _refuse_nan(constants: Mapping[str, NDArray[np.generic]]) -> None:
-    bad = [name for name, array in constants.items() if array.dtype.kind == "f" and np.isnan(array).any()]
-    if bad:
-        raise UnsupportedError("PF0403", f"constants hold NaN: {', '.join(bad)}", hint="the chip has no NaN")

@@ -115,6 +115,12 @@ CASES: dict[str, Case] = {
     ),
     "one hot": Case((N("OneHot", "idv", "y"),), {"i": RNG.integers(-5, 5, 6)}, {"y": FLOAT},
                     {"d": ints(5), "v": np.array([0.5, 2], np.float32)}),
+    "NaN where something is NaN": Case(
+        (N("Log", "x", "l"), N("IsNaN", "l", "c"), N("Where", "cnl", "y")),
+        {"x": np.abs(f(3, 4)) + 1},
+        {"y": FLOAT},
+        {"n": np.array(np.nan, np.float32)},
+    ),
     "seven axes": Case((N("Transpose", "x", "y"), N("Add", "yx", "z")), {"x": f(2, 3, 2, 3, 2, 3, 2)}, {"z": FLOAT}),
 }  # fmt: skip
 
