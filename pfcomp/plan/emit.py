@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from pfcomp.ir.elements import element
 from pfcomp.ir.model import DType, MNGraph, MNNode, MNValue
 from pfcomp.kernels import operands, pointwise
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed, Spec
@@ -14,7 +13,7 @@ from pfcomp.kernels.elementwise import Immediate, VectorEmitter, emit_vector
 from pfcomp.kernels.registry import kernels
 from pfcomp.kernels.transfer import Download, Upload, needs_gathering, prepare_gathered
 from pfcomp.layout.imagespec import ImageSpec
-from pfcomp.plan.lower.graph import HOST, REARRANGEMENTS
+from pfcomp.plan.lower.graph import REARRANGEMENTS
 from pfcomp.plan.lower.views import source_maps
 from pfcomp.plan.region import LOCAL
 from pfcomp.plan.tasks import Task
@@ -137,10 +136,7 @@ class TaskEmitter:
 
 def immediate_of(dtype: DType, bits: int) -> Immediate:
     """The constant with a bit pattern."""
-    host = np.dtype(HOST[dtype])
-    if host == np.bool_:
-        return Immediate(dtype, bool(bits))
-    return Immediate(dtype, np.array([bits], f"u{host.itemsize}").view(host)[0].item())
+    return Immediate(dtype, element(bits, dtype))
 
 
 def _tensor(name: str) -> str:

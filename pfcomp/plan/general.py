@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pfcomp.errors import UnsupportedError
+from pfcomp.ir.elements import pattern
 from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
 from pfcomp.layout.imagespec import ImageSpec
@@ -18,7 +19,7 @@ from pfcomp.plan.beam import Planner
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
 from pfcomp.plan.lower.build import Borders, build, job_refusal
-from pfcomp.plan.lower.graph import DTYPES, HOST, CoreGraph, device_dtypes
+from pfcomp.plan.lower.graph import DTYPES, CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
@@ -103,13 +104,8 @@ def _stored(value: MNValue) -> MNValue:
 
 
 def _immediates(graph: CoreGraph) -> tuple[tuple[str, DType, int], ...]:
-    found = []
-    for name in sorted(ways.immediates(graph)):
-        dtype = graph.specs[name].dtype
-        array = np.asarray(graph.constants[name], HOST[dtype]).reshape(-1)[:1]
-        bits = int(array[0]) if dtype is DType.BOOL else int(array.view(f"u{array.itemsize}")[0])
-        found.append((name, dtype, bits))
-    return tuple(found)
+    dtypes = {name: graph.specs[name].dtype for name in sorted(ways.immediates(graph))}
+    return tuple((name, dtype, pattern(graph.constants[name], dtype)) for name, dtype in dtypes.items())
 
 
 def _inner(graph: CoreGraph) -> tuple[tuple[str, DType], ...]:

@@ -17,10 +17,10 @@ from pfcomp.app.model import GPFNApp
 from pfcomp.artifacts import atomic_write
 from pfcomp.emulator.debug import NodeSpan
 from pfcomp.errors import UsageError
+from pfcomp.ir.elements import Array
 from pfcomp.runtime.compare import Comparison, compare
 from pfcomp.runtime.debugrun import Debugger, DebugReport, DebugRequest, check_request
 from pfcomp.runtime.devices import Device, parse_device
-from pfcomp.runtime.elements import Array
 from pfcomp.runtime.engine import Engine
 from pfcomp.runtime.feeds import load_array, make_inputs, parse_feeds
 from pfcomp.runtime.functions import Program, open_app, open_program

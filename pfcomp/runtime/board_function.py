@@ -16,8 +16,8 @@ from pfcomp.app import relocate
 from pfcomp.app.model import Constant, GPFNApp, TensorInfo
 from pfcomp.emulator.machine import Executable
 from pfcomp.errors import UsageError
+from pfcomp.ir.elements import Array
 from pfcomp.runtime.board_value import BoardType, BoardValue
-from pfcomp.runtime.elements import Array
 from pfcomp.runtime.engine import Buffer, Engine
 from pfcomp.runtime.handle import UPDATE, Handle
 from pfcomp.runtime.iospec import IOSpec

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.app.model import TensorInfo
+from pfcomp.ir.elements import CARRIERS, Array, decode, encode
 from pfcomp.layout.image import Converter, converter
-from pfcomp.runtime.elements import CARRIERS, Array, decode, encode
 from pfcomp.runtime.engine import Engine
 from pfcomp.runtime.iospec import IOSpec
 from pfcomp.runtime.ticket import Ticket

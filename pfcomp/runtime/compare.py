@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfcomp.errors import UsageError
-from pfcomp.runtime.elements import Array
+from pfcomp.ir.elements import Array
 
 
 @dataclass(frozen=True, slots=True)

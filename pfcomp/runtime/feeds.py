@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pfcomp.errors import UsageError
-from pfcomp.runtime.elements import Array
+from pfcomp.ir.elements import Array
 from pfcomp.runtime.iospec import IOSpec
 
 FORMS = "NAME=FILE.npy, NAME=ones, NAME=zeros or NAME=rand:SEED"

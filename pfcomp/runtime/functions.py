@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from pfcomp.app import load_app
 from pfcomp.errors import ArtifactError
+from pfcomp.ir.elements import Array
 from pfcomp.runtime.board_function import BoardFunction
 from pfcomp.runtime.devices import Device, DeviceKind
-from pfcomp.runtime.elements import Array
 from pfcomp.runtime.engine import Engine, engine_of
 from pfcomp.runtime.iospec import IOSpec
 

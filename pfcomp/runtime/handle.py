@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pfcomp.runtime.elements import Array
+from pfcomp.ir.elements import Array
 from pfcomp.runtime.iospec import IOSpec
 
 UPDATE = ":out"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pfcomp.app.model import TensorInfo
+from pfcomp.ir.elements import HOST_TYPES
 from pfcomp.layout import Layout
-from pfcomp.runtime.elements import HOST_TYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 import onnx_ir as ir
 
 from pfcomp.errors import UnsupportedError
+from pfcomp.ir.elements import Array
 from pfcomp.pfvm import PFVM
-from pfcomp.runtime.elements import Array
 from pfcomp.runtime.handle import UPDATE, Handle, HostValue
 from pfcomp.runtime.iospec import IOSpec
 from pfcomp.runtime.tracing import recorded

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pfcomp.errors import PfcompError, UsageError
-from pfcomp.runtime.elements import HOST_TYPES, Array
+from pfcomp.ir.elements import HOST_TYPES, Array
 from pfcomp.runtime.handle import Handle
 from pfcomp.runtime.iospec import IOSpec
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.emulator import Machine
+from pfcomp.ir.elements import CARRIERS
 from pfcomp.ir.model import Location, MNGraph, MNValue
 from pfcomp.isa.pack import Builder, pack
 from pfcomp.kernels.api import KernelContext
@@ -15,7 +16,6 @@ from pfcomp.layout.image import to_image
 from pfcomp.plan.emit import TaskEmitter
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.tasks import SPILL, Task
-from pfcomp.verify import local
 
 Array = NDArray[np.generic]
 
@@ -51,7 +51,7 @@ def load_dram(machine: Machine, graph: MNGraph, contents: Mapping[str, Array]) -
 
 
 def _load(machine: Machine, value: MNValue, array: Array) -> None:
-    host = np.uint64 if array.dtype == np.uint64 else local.HOST[value.dtype]  # tables are long words as they are
+    host = np.uint64 if array.dtype == np.uint64 else CARRIERS[value.dtype]  # tables are long words as they are
     image = to_image(np.asarray(array, host).reshape(value.shape), value.layout)
     for group in range(4):
         machine.dram.write(group, value.address or 0, image[group])

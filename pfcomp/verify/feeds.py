@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from pfcomp.errors import UsageError
+from pfcomp.ir.elements import Array
 from pfcomp.ir.model import MNValue
-from pfcomp.runtime.elements import Array
 from pfcomp.runtime.feeds import make_input, parse_feeds
 from pfcomp.runtime.iospec import IOSpec
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from pfcomp.emulator import Machine
 from pfcomp.emulator.rows import MEMORIES
-from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.ir.elements import CARRIERS
+from pfcomp.ir.model import Location, MNValue
 from pfcomp.isa.model import Place
 from pfcomp.layout import Layout
 from pfcomp.layout.places import element_map
@@ -17,24 +18,16 @@ from pfcomp.layout.places import element_map
 Array = NDArray[np.generic]
 
 ROWS = {Location.LM0: MEMORIES[Place.LM0].base, Location.LM1: MEMORIES[Place.LM1].base}
-HOST = {
-    DType.FLOAT: np.float32,
-    DType.INT: np.int32,
-    DType.BOOL: np.int32,
-    DType.LONG: np.int64,
-    DType.DOUBLE: np.float64,
-}
-"""Element types on the host with the bits that lie in local memory."""
 
 
 def write(machine: Machine, value: MNValue, array: Array) -> None:
     """Write a host array to every copy of a value; places without an element keep what they hold."""
     index = _index(value.layout, value.shape, value.dtype.bits)
-    words = _words(machine, value, index.shape[1])
-    elements = _elements(words, value.dtype.bits)
-    flat = np.ascontiguousarray(array, HOST[value.dtype]).reshape(-1).view(elements.dtype)
+    words = long_words(machine, value, index.shape[1])
+    elements = elements_of(words, value.dtype.bits)
+    flat = np.ascontiguousarray(array, CARRIERS[value.dtype]).reshape(-1).view(elements.dtype)
     elements[index >= 0] = flat[index[index >= 0]]
-    words[:] = _long_words(elements)
+    words[:] = _joined(elements)
 
 
 def read(machine: Machine, value: MNValue) -> Array:
@@ -46,15 +39,15 @@ def read(machine: Machine, value: MNValue) -> Array:
 def copies(machine: Machine, value: MNValue) -> tuple[Array, int]:
     """The value as a host array, and how many places hold something else than the copy that was read."""
     index = _index(value.layout, value.shape, value.dtype.bits)
-    elements = _elements(_words(machine, value, index.shape[1]), value.dtype.bits)
+    elements = elements_of(long_words(machine, value, index.shape[1]), value.dtype.bits)
     held = index >= 0
     flat = np.zeros(int(np.prod(value.shape, dtype=np.int64)), elements.dtype)
     flat[index[held]] = elements[held]
     differing = int((elements[held] != flat[index[held]]).sum())
-    return flat.view(HOST[value.dtype]).reshape(value.shape), differing
+    return flat.view(CARRIERS[value.dtype]).reshape(value.shape), differing
 
 
-def _words(machine: Machine, value: MNValue, addresses: int) -> NDArray[np.uint64]:
+def long_words(machine: Machine, value: MNValue, addresses: int) -> NDArray[np.uint64]:
     """The value's long words as (L2B, address, L1B, MAB, PE), a view."""
     start = ROWS[value.location] + (value.address or 0)
     return machine.state.mem[:, start : start + addresses].reshape(8, addresses, 8, 16, 4)
@@ -66,14 +59,14 @@ def _index(layout: Layout, shape: tuple[int, ...], bits: int) -> NDArray[np.int6
     return element_map(layout, shape, bits)[..., 0].transpose(0, 5, 1, 2, 3, 4)
 
 
-def _elements(words: NDArray[np.uint64], bits: int) -> NDArray[np.unsignedinteger]:
+def elements_of(words: NDArray[np.uint64], bits: int) -> NDArray[np.unsignedinteger]:
     """Elements of long words along a new last axis, the most significant first; a copy."""
     if bits == 64:
         return words[..., None].copy()
     return words.astype(">u8").reshape(*words.shape, 1).view(">u4").astype(np.uint32)
 
 
-def _long_words(elements: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
+def _joined(elements: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
     if elements.dtype == np.uint64:
         return elements[..., 0]
     return np.ascontiguousarray(elements.astype(">u4")).view(">u8").astype(np.uint64)[..., 0]

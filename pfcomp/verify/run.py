@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pfcomp.app import load_app
 from pfcomp.emulator import Machine
+from pfcomp.ir.elements import CARRIERS
 from pfcomp.ir.model import MNNode, MNValue
 from pfcomp.layout.image import from_image
 from pfcomp.plan.model import Schedule
@@ -121,7 +122,7 @@ def _program(
     for tensor in app.outputs:
         value = graph.values[tensor.name]
         image = np.stack([machine.dram.read(g, tensor.begin, tensor.end - tensor.begin) for g in range(4)])
-        array = from_image(image, tensor.layout, tensor.shape, np.dtype(local.HOST[value.dtype]))
+        array = from_image(image, tensor.layout, tensor.shape, CARRIERS[value.dtype])
         found = errors(array, np.asarray(known[tensor.name]))
         exact = value.dtype.value not in ("Float", "Double")
         yield Row("program", tensor.name, "output", tensor.name, "", found, 0.0 if exact else bound, app.program.steps)

@@ -14,7 +14,8 @@ from pfcomp.isa.model import Operand
 from pfcomp.isa.pack import Builder, Packed, pack
 from pfcomp.kernels import operands
 from pfcomp.kernels.elementwise import Immediate, VectorEmitter, emit_vector
-from tests.kernels.harness import HOST, LM_WORDS, ROWS
+from pfcomp.verify import local
+from tests.kernels.harness import HOST, LM_WORDS
 
 VECTOR = 8 * 4096
 """Elements of a vector: four addresses, two words in each."""
@@ -115,12 +116,12 @@ def _image(array: Array, words: int) -> NDArray[np.uint64]:
 
 def _put(address: int, image: NDArray[np.uint64], count: int) -> None:
     lines = image.reshape(-1, 8, 512).transpose(1, 0, 2)
-    start = ROWS[Location.LM0] + address
+    start = local.ROWS[Location.LM0] + address
     machine().state.mem[:, start : start + lines.shape[1]] = lines
 
 
 def _get(address: int, dtype: DType, count: int, words: int) -> Array:
-    start, size = ROWS[Location.LM1] + address, _size(dtype, words) * count
+    start, size = local.ROWS[Location.LM1] + address, _size(dtype, words) * count
     lines = machine().state.mem[:, start : start + size].transpose(1, 0, 2).reshape(-1, 4096)
     if dtype.bits == 64:
         return lines.reshape(-1, words, 4096).transpose(0, 2, 1).reshape(-1).view(HOST[dtype])

@@ -10,6 +10,7 @@ from pfcomp.isa.pack import Builder, pack
 from pfcomp.kernels.api import KernelContext
 from pfcomp.kernels.padding import fill
 from pfcomp.layout import Level, extent
+from pfcomp.verify import local
 from tests.kernels import harness
 from tests.layout.strategies import valid_layouts
 
@@ -19,10 +20,10 @@ BITS = {DType.FLOAT: 0xFF800000, DType.LONG: 0x8000000000000001}
 def fill_and_check(value: MNValue) -> int:
     """Steps of the packed program; 0 if there is nothing to fill."""
     machine = Machine()
-    harness._junk(machine, 1)
+    harness.junk(machine, 1)
     array = np.arange(1, 1 + int(np.prod(value.shape))).reshape(value.shape)
-    harness.put(machine, value, array)
-    start = harness.ROWS[value.location] + value.address
+    local.write(machine, value, array)
+    start = local.ROWS[value.location] + value.address
     stop = start + extent(value.layout, Level.ADDR)
     around = [*range(start - 4, start), *range(stop, stop + 4)]
     before = machine.state.mem[:, around]
@@ -73,9 +74,9 @@ def test_one_axis_only() -> None:
     """Lanes beyond the named axis are filled, and the value does not count as filled."""
     value = harness.held("x", (5, 3), "((5:1, 2_PE:1), (4_MAB:1))", Location.LM0, 8)
     machine = Machine()
-    harness._junk(machine, 1)
+    harness.junk(machine, 1)
     array = np.arange(1, 16).reshape(5, 3)
-    harness.put(machine, value, array)
+    local.write(machine, value, array)
     before = harness._lm(machine, value).copy()
     context = KernelContext(Builder())
     fill(context, value, 0, (0,))

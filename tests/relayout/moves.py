@@ -14,7 +14,8 @@ from pfcomp.kernels.api import KernelContext
 from pfcomp.layout import Layout
 from pfcomp.layout.places import element_map
 from pfcomp.relayout.api import Form, MovePlan
-from tests.kernels.harness import ROWS, held, put, put_table
+from pfcomp.verify import local
+from tests.kernels.harness import held, put_table
 
 Words = NDArray[np.uint64]
 
@@ -63,16 +64,16 @@ def run_move(plan: MovePlan, case: Case) -> int:
     machine = Machine()
     rng = np.random.default_rng(1)
     words = max(memory.next.values()) + 8
-    for row in ROWS.values():
+    for row in local.ROWS.values():
         machine.state.mem[:, row : row + words] = rng.integers(0, 1 << 62, (8, words, 1), np.uint64)
     machine.state.l1bm[:] = 0x7F800000FF800000
     machine.state.l2bm[:] = 0xFFF0000000000000
     host = np.int64 if case.dtype.bits == 64 else np.int32
     array = np.arange(int(np.prod(case.source)), dtype=host).reshape(case.source) + 1000
-    put(machine, source, array)
+    local.write(machine, source, array)
     for value, table in zip(tables, plan.tables, strict=True):
         put_table(machine, value, table)
-    before = {place: _memory(machine, place, words).copy() for place in ROWS}
+    before = {place: _memory(machine, place, words).copy() for place in local.ROWS}
     context = KernelContext(Builder())
     plan.emit(context, source, target, scratch, tables)
     packed = pack(context.builder.finish())
@@ -89,7 +90,7 @@ def _value(memory: Memory, name: str, shape: tuple[int, ...], layout: str, case:
 
 def _memory(machine: Machine, place: Location, words: int) -> Words:
     """The first long words of a local memory as (L2B, address, L1B, MAB, PE)."""
-    return machine.state.mem[:, ROWS[place] : ROWS[place] + words].reshape(8, words, 8, 16, 4)
+    return machine.state.mem[:, local.ROWS[place] : local.ROWS[place] + words].reshape(8, words, 8, 16, 4)
 
 
 def _compare(
@@ -111,16 +112,10 @@ def _compare(
     found = element_map(target.layout, target.shape, target.dtype.bits)[..., 0].transpose(0, 5, 1, 2, 3, 4)
     start = target.address or 0
     area = slice(start, start + found.shape[1])
-    now = _elements(_memory(machine, target.location, area.stop)[:, area], target)
-    old = _elements(before[target.location][:, area], target)
+    now = local.elements_of(_memory(machine, target.location, area.stop)[:, area], target.dtype.bits)
+    old = local.elements_of(before[target.location][:, area], target.dtype.bits)
     index = np.arange(int(np.prod(case.target))) if case.index is None else case.index.reshape(-1)
     wanted = np.where(found >= 0, index[np.maximum(found, 0)], -2)
     flat = array.reshape(-1).view(now.dtype)
     right = np.where(wanted >= 0, flat[np.maximum(wanted, 0)], old)
     assert (now == right)[wanted >= -1].all(), f"{int((now != right)[wanted >= -1].sum())} places are wrong"
-
-
-def _elements(words: Words, value: MNValue) -> NDArray[np.unsignedinteger]:
-    if value.dtype.bits == 64:
-        return words[..., None]
-    return np.stack([words >> np.uint64(32), words & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)

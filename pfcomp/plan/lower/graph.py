@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from pfcomp.ir.elements import HOST_TYPES
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute, Job, Spec
 
@@ -32,14 +33,6 @@ def device_dtypes(float_dtype: str) -> dict[str, DType]:
     """
     return {**DTYPES, "FLOAT": DType.DOUBLE} if float_dtype == "double" else DTYPES
 
-
-HOST: dict[DType, type[np.generic]] = {
-    DType.FLOAT: np.float32,
-    DType.DOUBLE: np.float64,
-    DType.INT: np.int32,
-    DType.LONG: np.int64,
-    DType.BOOL: np.bool_,
-}
 
 REARRANGEMENTS = (
     *("Identity", "Reshape", "Transpose", "Expand", "Tile"),
@@ -109,7 +102,7 @@ class Lowering:
     def constant(self, array: Array, dtype: DType) -> str:
         """A new constant of the device's element type."""
         name = self._fresh("constant")
-        self.graph.constants[name] = np.asarray(array, HOST[dtype])
+        self.graph.constants[name] = np.asarray(array, HOST_TYPES[dtype])
         self.graph.specs[name] = Spec(tuple(np.shape(array)), dtype)
         return name
 

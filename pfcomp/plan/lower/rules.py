@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pfcomp.ir.elements import pattern
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute, Spec
 from pfcomp.plan.lower import blocks, indexing, windows
-from pfcomp.plan.lower.graph import HOST, Lowering, UnknownError
+from pfcomp.plan.lower.graph import Lowering, UnknownError
 from pfcomp.plan.lower.resize import resize
 
 Rule = Callable[[Lowering], None]
@@ -77,18 +78,9 @@ def _pad(low: Lowering) -> None:
     for k, axis in enumerate(axes):
         before[axis], after[axis] = pads[k], pads[k + len(axes)]
     value = low.known(2)
-    bits = 0 if value is None else _pattern(low, value)
+    bits = 0 if value is None else pattern(value, low.spec(low.node.inputs[0]).dtype)
     attributes: tuple[tuple[str, Attribute], ...] = (("before", tuple(before)), ("mode", mode), ("bits", bits))
     low.last("Pad", low.node.inputs[:1], attributes)
-
-
-def _pattern(low: Lowering, value: np.ndarray) -> int:
-    """The bits of a filling value as it lies on the device."""
-    dtype = low.spec(low.node.inputs[0]).dtype
-    array = np.asarray(value.reshape(-1)[:1], HOST[dtype])
-    if array.dtype == np.bool_:
-        return int(array[0])
-    return int(array.view(f"u{array.itemsize}")[0])
 
 
 def _gemm(low: Lowering) -> None:

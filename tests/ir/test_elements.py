@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfcomp.runtime.elements import CARRIERS, decode, encode
+from pfcomp.ir.elements import CARRIERS, decode, encode
 
 
 @pytest.mark.parametrize(

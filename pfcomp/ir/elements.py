@@ -54,3 +54,16 @@ def decode(carriers: Array, dtype: str, torch_dtype: str) -> Array:
     """Carriers of device element type `dtype` as host values of `torch_dtype`; same shape, perhaps the same memory."""
     values: Array = half_to_single(carriers) if dtype == "Half" else carriers
     return values.astype(HOST_TYPES[torch_dtype], copy=False)
+
+
+def pattern(array: Array, dtype: str) -> int:
+    """The bits of an array's first element as they lie on the device."""
+    carrier = encode(np.asarray(array).reshape(-1)[:1], dtype)
+    return int(carrier.view(f"u{carrier.itemsize}")[0])
+
+
+def element(bits: int, dtype: str) -> int | float | bool:
+    """The number with these bits: the inverse of `pattern`."""
+    carrier = np.array([bits], f"u{CARRIERS[dtype].itemsize}").view(CARRIERS[dtype])
+    number: int | float | bool = decode(carrier, dtype, dtype)[0].item()
+    return number
