@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import click
 
-_HEAD = ("operator", "opset", "how", "limits")
+_HEAD = ("operator", "opset", "how", "types", "limits")
 _WAYS = {
     "lowered": "written as ONNX nodes",
     "decomposed": "rewritten as other ATen operators",
@@ -18,17 +18,21 @@ _WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class OpRow:
-    """A row of the table. `opset` is `first-last`, empty for ATen operators; `compiled` is False without a kernel."""
+    """A row of the table. `opset` is `first-last`, empty for ATen operators; `compiled` is False without a kernel.
+
+    `types` are the device element types for which the operator is compiled.
+    """
 
     operator: str
     opset: str
     how: str
+    types: str
     limits: str
     compiled: bool
 
     @property
-    def cells(self) -> tuple[str, str, str, str]:
-        return self.operator, self.opset, self.how, self.limits
+    def cells(self) -> tuple[str, ...]:
+        return self.operator, self.opset, self.how, self.types, self.limits
 
 
 @click.command("ops", context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,15 +40,13 @@ class OpRow:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--debug", is_flag=True, help="Print the traceback of errors.")
 def ops(as_page: bool, as_json: bool, debug: bool) -> None:
-    """Show the operators: ONNX ones with their kernels, then the ATen overloads that have a form of our own.
+    """Show the operators: ONNX ones with what they become, then the ATen overloads that have a form of our own.
 
     An ONNX operator without a kernel is exported and runs on pfvm:cpu, but the stage schedule refuses it. ATen
     overloads that are not listed go through PyTorch's own decompositions where it has one.
     """
     del debug
     if as_page:
-        from pfcomp.frontend.coverage import page
-
         click.echo(page(), nl=False)
         return
     onnx, aten = onnx_rows(), aten_rows()
@@ -53,43 +55,43 @@ def ops(as_page: bool, as_json: bool, debug: bool) -> None:
         return
     click.echo("\n".join(table([_HEAD, *(row.cells for row in (*onnx, *aten))])))
     compiled = sum(row.compiled for row in onnx)
-    click.echo(f"{len(onnx)} ONNX operators, {compiled} with a kernel; {len(aten)} ATen overloads")
+    click.echo(f"{len(onnx)} ONNX operators, {compiled} of them compiled; {len(aten)} ATen overloads")
 
 
 def onnx_rows() -> list[OpRow]:
-    """Every ONNX operator that the front end emits or a kernel takes, by name."""
-    from pfcomp.kernels.table import ELEMENTWISE
-    from pfcomp.passes.core_ops import CORE_OPS
+    """Every ONNX operator that the front end emits, a pass rewrites or the back end takes, by name."""
+    from pfcomp.plan.coverage import operators
 
-    return [_onnx_row(name) for name in sorted({*CORE_OPS, *ELEMENTWISE})]
+    return [_onnx_row(name) for name in operators()]
 
 
 def _onnx_row(name: str) -> OpRow:
-    from pfcomp.kernels.table import ELEMENTWISE
     from pfcomp.passes.core_ops import CORE_OPS, OPSET
-    from pfcomp.plan.source_graph import MAX_RANK
+    from pfcomp.plan.coverage import compiled
 
-    core, kernel = CORE_OPS.get(name), ELEMENTWISE.get(name)
-    opset = f"{core.since if core else _first_opset(name, OPSET)}-{OPSET}"
-    limits = [core.limits] if core and core.limits else []
-    if kernel is None:
-        return OpRow(name, opset, "no kernel", "; ".join(limits), compiled=False)
-    limits += ["float32", f"rank up to {MAX_RANK}"]
-    return OpRow(name, opset, f"element-wise: {kernel.meaning}", "; ".join(limits), compiled=True)
+    core, found = CORE_OPS.get(name), compiled(name)
+    first = core.since if core else _first_opset(name)
+    limits = ([core.limits] if core and core.limits else []) + [f"not: {reason}" for reason in found.limits]
+    opset = f"{first}-{max(first, OPSET)}"
+    return OpRow(name, opset, found.how, ", ".join(found.types), "; ".join(limits), bool(found.types))
 
 
-def _first_opset(name: str, opset: int) -> int:
-    """The opset that defined the operator in the form that `opset` has."""
+def _first_opset(name: str) -> int:
+    """The opset that defined the operator in the form that it has in ours, or in its first one."""
     from onnx import defs
 
-    return int(defs.get_schema(name, opset, "").since_version)
+    from pfcomp.passes.core_ops import OPSET
+
+    versions = [s.since_version for s in defs.get_all_schemas_with_history() if (s.domain, s.name) == ("", name)]
+    first: int = max((v for v in versions if v <= OPSET), default=min(versions))
+    return first
 
 
 def aten_rows() -> list[OpRow]:
     """Every ATen overload with a form of ours, by name."""
     from pfcomp.frontend.coverage import aten_table
 
-    return [OpRow(row.name, "", _WAYS[row.way], "", compiled=True) for row in aten_table()]
+    return [OpRow(row.name, "", _WAYS[row.way], "", "", compiled=True) for row in aten_table()]
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -97,3 +99,68 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return [line.rstrip() for line in lines]
+
+
+_INTRODUCTION = """\
+# Operators
+
+Generated by `pfcomp ops --md`; do not edit.
+
+The front end takes ATen operators (PyTorch 2.13) and emits ONNX operators of opset {opset}. Passes rewrite some
+operators that only models from elsewhere have; the stage *schedule* lowers the rest and lists all nodes that it cannot
+take, with source lines (PF0401). Tensors have up to {rank} axes, static shapes and at least one element.
+
+## ONNX operators
+
+*How*: **element-wise** operators are recipes (docs/numerics.md has their errors), a **kernel** is a module below
+`pfcomp/kernels` (docs/contraction.md, docs/reductions.md), a **rearrangement** only moves elements (docs/relayout.md),
+and a **lowered** operator becomes such jobs by a rule in `pfcomp/plan/lower`. *Types* are the element types on the
+device for which it is compiled. *Limits* are what the front end keeps to, and behind *not* what is refused.
+"""
+_ATEN = """\
+## ATen operators with a form of our own
+
+*lowered*: written as ONNX nodes; *decomposed*: rewritten as other ATen operators; *recorded*: replaced while
+the function runs. Operators that are not listed go through PyTorch's own decompositions where it has one.
+"""
+
+
+def page() -> str:
+    """docs/ops.md."""
+    from pfcomp.frontend.coverage import aten_table
+    from pfcomp.passes.core_ops import OPSET
+    from pfcomp.plan.source_graph import MAX_RANK
+
+    aten = [(row.name.removeprefix("aten."), row.way) for row in aten_table()]
+    parts = (
+        _INTRODUCTION.format(opset=OPSET, rank=MAX_RANK),
+        *_markdown(_HEAD, [row.cells for row in onnx_rows()]),
+        "",
+        _others(),
+        "",
+        _ATEN,
+        *_markdown(("overload", "way"), aten),
+    )
+    return "\n".join(parts) + "\n"
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _others() -> str:
+    """The operators of the opset that are not in the table."""
+    from textwrap import fill
+
+    from onnx import defs
+
+    from pfcomp.passes.core_ops import OPSET
+    from pfcomp.plan.coverage import operators
+
+    known = {schema.name for schema in defs.get_all_schemas_with_history() if not schema.domain}
+    current = [name for name in sorted(known) if defs.has(name, OPSET, "") and name not in operators()]
+    text = f"The rest of opset {OPSET} compiles only where constant folding removes it: {', '.join(current)}."
+    return fill(text, 120)

@@ -3,15 +3,24 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from pfcomp.cli.main import cli
 from pfcomp.errors import UnsupportedError
-from pfcomp.frontend.coverage import aten_table, page
+from pfcomp.frontend.coverage import aten_table
+from pfcomp.ir.model import DType
+from pfcomp.ir.to_onnx import ELEMENT_TYPES
+from pfcomp.kernels.registry import kernels
+from pfcomp.kernels.scan.topk import MOST
 from pfcomp.kernels.table import ELEMENTWISE
-from pfcomp.passes.core_ops import CORE_OPS
+from pfcomp.passes.core_ops import CORE_OPS, OPSET
+from pfcomp.plan.coverage import compiled, operators
+from pfcomp.plan.examples import CONSTANTS, EXAMPLES, VARIANTS
+from pfcomp.plan.lower.rules import RULES
 from tests.cli.test_main import ends
 
 FUNCTIONS = """\
@@ -69,13 +78,56 @@ def test_the_table_of_operators(call):
     status, out, _ = call("ops")
     lines = out.splitlines()
     assert status == 0
-    assert {line.split()[0] for line in lines[1:-1]} == {*CORE_OPS, *ELEMENTWISE, *(r.name for r in aten_table())}
+    assert {line.split()[0] for line in lines[1:-1]} == {*operators(), *(r.name for r in aten_table())}
+    assert set(operators()) >= {*CORE_OPS, *kernels(), *RULES, *ELEMENTWISE}
     (erf,) = [line.split() for line in lines if line.startswith("Erf ")]
     assert erf[1] == "13-18"
     rows = {row["operator"]: row for row in json.loads(call("ops", "--json")[1])["onnx"]}
-    assert {name for name, row in rows.items() if row["compiled"]} >= set(ELEMENTWISE)
+    assert {name for name, row in rows.items() if row["compiled"]} >= {*ELEMENTWISE, *kernels(), *RULES}
     assert rows["Sum"]["opset"] == "13-18"
-    assert call("ops", "--md")[1] == page()
+
+
+@pytest.mark.parametrize(
+    ("op", "how", "types"),
+    [
+        ("Erf", "element-wise: 1 - exp(-g(|x|)) with a polynomial g", "Float"),
+        ("MatMul", "kernel contraction", "Float, Double"),
+        ("Slice", "rearrangement", "Float, Double, Int, Long, Bool"),
+        ("Gather", "kernel indexing or rearrangement Take", "Float, Double, Int, Long, Bool"),
+        ("LogSoftmax", "lowered (rules.py) to ReduceMax, Sub, Exp, ReduceSum, Log", "Float, Double"),
+        ("Conv", "lowered (windows.py) to Unfold, Reshape, MatMul, Add", "Float, Double"),
+        ("LayerNormalization", "rewritten by the pass lower_ops", "as its parts"),
+    ],
+)
+def test_how_operators_are_compiled(op, how, types):
+    found = compiled(op)
+    assert (found.how, ", ".join(found.types)) == (how, types)
+
+
+def test_limits_are_reasons_of_refusals():
+    assert compiled("TopK").limits == (f"TopK of more than {MOST} elements",)
+    assert "select_last_index is not supported" in compiled("ArgMax").limits
+
+
+def test_examples_are_what_onnx_says():
+    """Shapes of the results, with a type that the operator is compiled for; the first type of an index is INT64."""
+    for example in (*EXAMPLES, *VARIANTS):
+        dtype = DType(next((t for t in compiled(example.op).types), "Float"))
+        specs, node = example.specs(dtype), example.node
+        proto = helper.make_node(node.op, node.inputs, node.outputs, **dict(node.attributes))
+        names = [n for n in dict.fromkeys(node.inputs) if n not in CONSTANTS]
+        inputs = [helper.make_tensor_value_info(n, ELEMENT_TYPES[specs[n].dtype], specs[n].shape) for n in names]
+        outputs = [helper.make_tensor_value_info(n, ELEMENT_TYPES[specs[n].dtype], None) for n in node.outputs]
+        constants = [numpy_helper.from_array(CONSTANTS[n], n) for n in node.inputs if n in CONSTANTS]
+        graph = helper.make_graph([proto], "g", inputs, outputs, initializer=constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+        shapes = [tuple(d.dim_value for d in o.type.tensor_type.shape.dim) for o in inferred.graph.output]
+        assert shapes == [specs[n].shape for n in node.outputs], example
+
+
+def test_the_page_is_up_to_date(call):
+    assert (Path(__file__).parents[2] / "docs" / "ops.md").read_text() == call("ops", "--md")[1]
 
 
 def test_a_function_that_would_compile(call):
