@@ -22,7 +22,7 @@ ROWS = {Location.LM0: MEMORIES[Place.LM0].base, Location.LM1: MEMORIES[Place.LM1
 
 def write(machine: Machine, value: MNValue, array: Array) -> None:
     """Write a host array to every copy of a value; places without an element keep what they hold."""
-    index = _index(value.layout, value.shape, value.dtype.bits)
+    index = index_of(value.layout, value.shape, value.dtype.bits)
     words = long_words(machine, value, index.shape[1])
     elements = elements_of(words, value.dtype.bits)
     flat = np.ascontiguousarray(array, CARRIERS[value.dtype]).reshape(-1).view(elements.dtype)
@@ -38,7 +38,7 @@ def read(machine: Machine, value: MNValue) -> Array:
 
 def copies(machine: Machine, value: MNValue) -> tuple[Array, int]:
     """The value as a host array, and how many places hold something else than the copy that was read."""
-    index = _index(value.layout, value.shape, value.dtype.bits)
+    index = index_of(value.layout, value.shape, value.dtype.bits)
     elements = elements_of(long_words(machine, value, index.shape[1]), value.dtype.bits)
     held = index >= 0
     flat = np.zeros(int(np.prod(value.shape, dtype=np.int64)), elements.dtype)
@@ -54,7 +54,7 @@ def long_words(machine: Machine, value: MNValue, addresses: int) -> NDArray[np.u
 
 
 @lru_cache(maxsize=64)
-def _index(layout: Layout, shape: tuple[int, ...], bits: int) -> NDArray[np.int64]:
+def index_of(layout: Layout, shape: tuple[int, ...], bits: int) -> NDArray[np.int64]:
     """Flat element index as (L2B, address, L1B, MAB, PE, W), -1 for places without an element."""
     return element_map(layout, shape, bits)[..., 0].transpose(0, 5, 1, 2, 3, 4)
 

@@ -34,8 +34,8 @@ def fill_and_check(value: MNValue) -> int:
     if packed.program.steps:
         machine.run(machine.load(packed.program))
     np.testing.assert_array_equal(harness.get(machine, value), array)
-    index = harness._map(value)
-    lanes = harness._elements(harness._lm(machine, value)[:, : index.shape[1]].copy(), value)
+    index = local.index_of(value.layout, value.shape, value.dtype.bits)
+    lanes = local.elements_of(local.long_words(machine, value, index.shape[1]), value.dtype.bits)
     assert (lanes[index < 0] == BITS[value.dtype]).all()
     np.testing.assert_array_equal(machine.state.mem[:, around], before)
     return packed.program.steps
@@ -77,13 +77,13 @@ def test_one_axis_only() -> None:
     harness.junk(machine, 1)
     array = np.arange(1, 16).reshape(5, 3)
     local.write(machine, value, array)
-    before = harness._lm(machine, value).copy()
+    before = local.long_words(machine, value, value.size).copy()
     context = KernelContext(Builder())
     fill(context, value, 0, (0,))
     assert context.padding == {}
     machine.run(machine.load(pack(context.builder.finish()).program))
     np.testing.assert_array_equal(harness.get(machine, value), array)
-    after = harness._lm(machine, value)  # L2B, address, L1B, MAB, PE
+    after = local.long_words(machine, value, value.size)  # L2B, address, L1B, MAB, PE
     assert (after[:, 3:5] == 0).all()  # index 6 and beyond
     assert (after[:, 2, :, :, 1] == 0).all()  # index 5
     np.testing.assert_array_equal(after[:, :2], before[:, :2])
