@@ -45,7 +45,8 @@ def compiled(op: str) -> Compiled:
     if op in table.BY_NAME and op not in RULES:
         return _element_wise(op)
     forms = {example: _answers(example) for example in (*EXAMPLES, *VARIANTS) if example.op == op}
-    types = tuple(t for t in _allowed(op, 0) if any(forms[e][t] == "" for e in forms if e in EXAMPLES))
+    usual = [example for example in forms if example in EXAMPLES]
+    types = tuple(t for t in DTYPES.values() if any(t in _allowed(op, e.operand) and not forms[e][t] for e in usual))
     if not types:
         return Compiled("no kernel", ())
     never = [answers[types[0]] for answers in forms.values() if all(answers[t] for t in types)]

@@ -14,7 +14,8 @@ Shape = tuple[int, ...]
 
 OPERANDS: dict[str, Shape] = {
     "rows": (4, 6), "square": (6, 6), "column": (6,), "three": (3,), "image": (1, 2, 6, 6), "weight": (2, 2, 3, 3),
-    "channel": (2,), "columns": (1, 4, 4), "tall": (2049, 6), "long": ((1 << 22) + 1,),
+    "channel": (2,), "columns": (1, 4, 4), "blocks": (1, 4, 2, 3), "levels": (2,),
+    "tall": (2049, 6), "long": ((1 << 22) + 1,),
 }  # fmt: skip
 """Operands of the element type in question, by name."""
 
@@ -25,10 +26,11 @@ CONSTANTS: dict[str, Array] = {
     name: np.array(values, np.int64)
     for name, values in {
         "axis": 1, "axes": [1], "one": [1], "two": [2], "end": [3], "many": [65], "halves": [2, 2], "sizes": [3, 3],
-        "shape": [4, 6], "repeats": [1, 2], "pads": [0, 1, 0, 1], "picked": [3, 0, 1],
+        "shape": [4, 6], "repeats": [1, 2], "pads": [0, 1, 0, 1], "picked": [3, 0, 1], "levels": [0, 1],
+        "large": [1, 2, 12, 12],
     }.items()
 }  # fmt: skip
-"""Operands whose contents say how to lower a node (INT64)."""
+"""Operands whose contents say how to lower a node: INT64, `levels` of the element type in question."""
 
 INDEX_RESULTS = {"ArgMax": 0, "ArgMin": 0, "MaxPool": 1, "TopK": 1}
 """Which result holds indices."""
@@ -36,7 +38,7 @@ INDEX_RESULTS = {"ArgMax": 0, "ArgMin": 0, "MaxPool": 1, "TopK": 1}
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A node: operator, operands by the names above, shapes of the results, attributes."""
+    """A node: operator, operands by the names above (- is absent), shapes of the results, attributes."""
 
     op: str
     inputs: str
@@ -47,13 +49,19 @@ class Example:
     def node(self) -> MNNode:
         """The node; its results are called y0, y1, ..."""
         outputs = tuple(f"y{k}" for k in range(len(self.results)))
-        return MNNode("example", self.op, tuple(self.inputs.split()), outputs, self.attributes)
+        names = tuple("" if name == "-" else name for name in self.inputs.split())
+        return MNNode("example", self.op, names, outputs, self.attributes)
+
+    @property
+    def operand(self) -> int:
+        """The first operand of the element type in question."""
+        return next(k for k, name in enumerate(self.inputs.split()) if name in OPERANDS)
 
     def specs(self, dtype: DType) -> dict[str, Spec]:
         """Specs of all tensors."""
-        given = {name: Spec(shape, dtype) for name, shape in OPERANDS.items()}
+        given = {name: Spec(array.shape, DType.LONG) for name, array in CONSTANTS.items()}
         given |= {name: Spec(shape, DType.LONG) for name, shape in INDICES.items()}
-        given |= {name: Spec(array.shape, DType.LONG) for name, array in CONSTANTS.items()}
+        given |= {name: Spec(shape, dtype) for name, shape in OPERANDS.items()}
         index = INDEX_RESULTS.get(self.op)
         kinds = [DType.LONG if k == index else dtype for k in range(len(self.results))]
         return given | dict(zip(self.node.outputs, map(Spec, self.results, kinds), strict=True))
@@ -84,6 +92,8 @@ _PARTS: dict[str, tuple[str, tuple[Shape, ...]]] = {
     "ArgMin": ("rows", ((1, 6),)),
     "CumSum": ("rows axis", ((4, 6),)),
     "TopK": ("rows two", ((4, 2), (4, 2))),
+    "OneHot": ("chosen many levels", ((3, 65),)),
+    "Resize": ("image - - large", ((1, 2, 12, 12),)),
     "Trilu": ("square axis", ((6, 6),)),
     "BatchNormalization": ("image channel channel channel channel", ((1, 2, 6, 6),)),
     "Conv": ("image weight channel", ((1, 2, 4, 4),)),
@@ -96,6 +106,8 @@ EXAMPLES: tuple[Example, ...] = (
         Example("ScatterElements", "rows places rows", ((4, 6),), (("reduction", kind),))
         for kind in ("none", "add", "mul", "max", "min")
     ),
+    Example("DepthToSpace", "blocks", ((1, 1, 4, 6),), (("blocksize", 2),)),
+    Example("SpaceToDepth", "image", ((1, 8, 3, 3),), (("blocksize", 2),)),
     Example("Concat", "rows rows", ((8, 6),), (("axis", 0),)),
     *(Example(op, "image", ((1, 2, 4, 4),), _WINDOW) for op in ("MaxPool", "AveragePool")),
 )
@@ -110,6 +122,8 @@ VARIANTS: tuple[Example, ...] = (
     Example("ArgMin", "long", ((1,),)),
     Example("ArgMax", "rows", ((1, 6),), (("select_last_index", 1),)),
     Example("ArgMin", "rows", ((1, 6),), (("select_last_index", 1),)),
+    Example("Resize", "image - - large", ((1, 2, 12, 12),), (("mode", "linear"),)),
+    Example("Resize", "image - - large", ((1, 2, 12, 12),), (("antialias", 1),)),
     Example("ConvTranspose", "image weight", ((1, 2, 6, 6),), (("auto_pad", "SAME_UPPER"),)),
 )
 """Other forms, which may be refused for all types; the reasons are limits of the operator."""

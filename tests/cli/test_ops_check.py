@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from pfcomp.cli.main import cli
 from pfcomp.errors import UnsupportedError
 from pfcomp.frontend.coverage import aten_table
+from pfcomp.ir.elements import HOST_TYPES
 from pfcomp.ir.model import DType
 from pfcomp.ir.to_onnx import ELEMENT_TYPES
 from pfcomp.kernels.registry import kernels
@@ -115,10 +116,14 @@ def test_examples_are_what_onnx_says():
         dtype = DType(next((t for t in compiled(example.op).types), "Float"))
         specs, node = example.specs(dtype), example.node
         proto = helper.make_node(node.op, node.inputs, node.outputs, **dict(node.attributes))
-        names = [n for n in dict.fromkeys(node.inputs) if n not in CONSTANTS]
+        names = [n for n in dict.fromkeys(node.inputs) if n and n not in CONSTANTS]
         inputs = [helper.make_tensor_value_info(n, ELEMENT_TYPES[specs[n].dtype], specs[n].shape) for n in names]
         outputs = [helper.make_tensor_value_info(n, ELEMENT_TYPES[specs[n].dtype], None) for n in node.outputs]
-        constants = [numpy_helper.from_array(CONSTANTS[n], n) for n in node.inputs if n in CONSTANTS]
+        constants = [
+            numpy_helper.from_array(CONSTANTS[n].astype(HOST_TYPES[specs[n].dtype]), n)
+            for n in node.inputs
+            if n in CONSTANTS
+        ]
         graph = helper.make_graph([proto], "g", inputs, outputs, initializer=constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
