@@ -11,7 +11,7 @@ import torch
 
 from tests.examples.conftest import EXAMPLES
 
-DEVICES = ["pfvm:cpu", pytest.param("emu2", marks=pytest.mark.slow)]  # a minute on the emulator
+DEVICES = ["pfvm:cpu", "emu2"]
 
 
 def idx(array):
@@ -32,7 +32,7 @@ def digits(count, seed):
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    for name, (images, labels) in {"train": digits(640 + 17, 1), "t10k": digits(250, 2)}.items():
+    for name, (images, labels) in {"train": digits(1280 + 17, 1), "t10k": digits(1250, 2)}.items():
         (folder / f"{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images), 1))
         (folder / f"{name}-labels-idx1-ubyte").write_bytes(idx(labels))
     return folder
@@ -40,14 +40,15 @@ def data(tmp_path_factory):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_training_evaluation_and_checkpoint(device, data, example, tmp_path):
+    """Forty training steps and ten evaluation batches."""
     arguments = ("--data", data, "--outdir", tmp_path / "out")
-    text = example("mnist.py", *arguments, "--device", device, "--epochs", 3)
+    text = example("mnist.py", *arguments, "--device", device, "--epochs", 2)
     lines = text.splitlines()
     assert re.fullmatch(r"epoch 0, iter    0, loss \d+\.\d+", lines[0])
     assert [line.rsplit(" ", 1)[0] for line in lines[1:-1]] == [
-        *("epoch 0, loss", "epoch 1, iter    0, loss", "epoch 1, loss", "epoch 2, iter    0, loss", "epoch 2, loss"),
+        *("epoch 0, loss", "epoch 1, iter    0, loss", "epoch 1, loss"),
     ]
-    assert re.fullmatch(r"Correct: \d+ / 250\. Accuracy: [01]\.\d+", lines[-1])
+    assert re.fullmatch(r"Correct: \d+ / 1250\. Accuracy: [01]\.\d+", lines[-1])
     means = [float(line.rsplit(" ", 1)[1]) for line in lines[1:-1:2]]
     assert means == sorted(means, reverse=True)
     assert {"train_step", "eval_step", "checkpoint.pt"} <= {path.name for path in (tmp_path / "out").iterdir()}
