@@ -14,6 +14,7 @@ from pfcomp.kernels.indexing.access import copy_of, in_lm0, indirect, refuse_dat
 from pfcomp.kernels.indexing.forms import LM_WORDS, Rows, axis_of, data_layout, index_digits, replaced, rows_of
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.layout import Layout, Subaxis
+from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.layout.twin import splits_words, twin
@@ -47,7 +48,7 @@ class Lanes:
 
 def lanes_of(job: Job, layout: Layout, *, spread: bool) -> Lanes | None:
     """The lanes for data in a layout; `spread`: indices of one axis may lie in several places that hold the data."""
-    axis = axis_of(job)
+    axis, layout = axis_of(job), canonical(layout)
     rows = rows_of(layout, axis)
     if rows is None:
         return None

@@ -13,6 +13,7 @@ from pfcomp.kernels.indexing.access import copy_of, in_lm0, indirect, refuse_dat
 from pfcomp.kernels.indexing.forms import LM_WORDS, Rows, axis_of, data_layout, index_digits, replaced, rows_of
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.layout import Layout
+from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 
@@ -63,7 +64,7 @@ class Gather:
         base = in_lm0(context, placed.inputs[0], placed.scratch[0] if placed.scratch else None)
         indices, target = placed.inputs[1], placed.outputs[0]
         emitter = IndexEmitter(context.builder, job.inputs[0].shape[axis_of(job)], way.rows.shift)
-        bases = way.rows.bases(layout)
+        bases = way.rows.bases(canonical(layout))
         for columns, moves in _schedule(way):
             at = [(indices.address or 0) + column for column in columns]
             index = emitter.normal(operands.vector(indices.location, at), indices.dtype)
@@ -76,7 +77,7 @@ class Gather:
 
 def way_of(job: Job, layout: Layout) -> Way | None:
     """How to gather from data in a layout."""
-    axis = axis_of(job)
+    axis, layout = axis_of(job), canonical(layout)
     rows = rows_of(layout, axis)
     if rows is None:
         return None
