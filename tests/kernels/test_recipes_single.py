@@ -69,6 +69,10 @@ UNARY: dict[str, tuple[Floats, Callable[[Extended], Extended]]] = {
     "Floor": (signed(-10, 60), np.floor),
     "Identity": (signed(-126, 127), np.positive),
     "Log": (scales(-126, 128), np.log),
+    "Mish": (
+        np.concatenate([even(-87, 90)[:VECTOR], even(-30, 5)[:VECTOR]]),
+        lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    ),
     "Neg": (signed(-126, 127), np.negative),
     "Reciprocal": (signed(-126, 125.5), np.reciprocal),
     "Relu": (signed(-126, 127), lambda x: np.maximum(x, 0)),
@@ -221,6 +225,7 @@ SPECIALS: dict[str, dict[float, float]] = {
     "Exp": {0: 1, inf: inf, -inf: 0, 88.8: inf, -87.4: 0, 3e38: inf, -3e38: 0},
     "Floor": {0: 0, inf: inf, -inf: -inf, 3e38: 3e38},
     "Log": {1: 0, 0: -inf, -1: -inf, inf: inf},
+    "Mish": {0: 0, inf: inf, -inf: 0, 3e38: 3e38, -90: 0},
     "Reciprocal": {0: inf, inf: 0, -inf: 0, 3e38: 0},
     "Round": {0.5: 0, 1.5: 2, 2.5: 2, -0.5: 0, 8388607.5: 8388608, inf: inf, -inf: -inf, 3e38: 3e38},
     "Rsqrt": {0: inf, inf: 0, -1: inf},

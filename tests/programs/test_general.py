@@ -74,6 +74,7 @@ CASES: dict[str, Case] = {
                   {"y": FLOAT, "c": BOOL}),
     "transcendental": Case((N("Exp", "x", "y"), N("Sqrt", "y", "q"), N("Div", "qx", "z")),
                            {"x": 1 + np.abs(f(20, 30))}, {"z": FLOAT}),
+    "mish": Case((N("Mish", "x", "y"),), {"x": 5 * f(20, 30)}, {"y": FLOAT}),
     "layer normalisation": Case(
         (
             N("ReduceMean", "xa", "m"), N("Sub", "xm", "c"), N("Mul", "cc", "s"), N("ReduceMean", "sa", "v"),

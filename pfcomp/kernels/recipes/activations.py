@@ -12,6 +12,7 @@ from pfcomp.kernels.recipes.exponential import erf, exp, expm1, sigmoid
 from pfcomp.kernels.recipes.logarithm import log1p
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
+ONE = 20.0
 GELU_SCALE, GELU_CUBIC = 2 * 0.7978845608028654, 0.044715
 """2 sqrt(2/pi), and the factor of x^3 in the tanh form."""
 
@@ -47,6 +48,13 @@ def softplus(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
 def softsign(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
     y = between(e, x[0], -(2.0**30), 2.0**30)
     return quotient(e, y, e.add(e.magnitude(y), e.f(1.0)))
+
+
+def mish(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
+    """x tanh(ln(1 + u)) = x n / (n + 2) with u = exp(x), n = u (u + 2); from `ONE` on the fraction rounds to 1."""
+    u = exp(e, (e.op("fmin", x[0], e.f(ONE)),), a)
+    n = e.mul(u, e.add(u, e.f(2.0)))
+    return e.mul(x[0], quotient(e, n, e.add(n, e.f(2.0))))
 
 
 def gelu(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:

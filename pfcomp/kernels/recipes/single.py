@@ -88,6 +88,8 @@ EXPONENTIAL: tuple[Row, ...] = (
          specials="0 below -87.3365, inf above 88.7228"),
     _row("Gelu", activations.gelu, "x/2 (1 + erf(x / sqrt 2)), or x sigmoid(2u) for approximate=tanh", ulp=4.0,
          domain="in units of |x|"),
+    _row("Mish", activations.mish, "x n / (n + 2), n = u (u + 2), u = exp(x)", ulp=4.5, domain="x > -87",
+         specials="0 below -87.3365"),
     _row("Selu", activations.selu, "gamma x or gamma alpha (exp(x) - 1)", ulp=2.2),
     _row("Sigmoid", exponential.sigmoid, "1 / (1 + exp(-x))", ulp=2.6, domain="x > -87", specials="0 below -87"),
     _row("Sinh", exponential.sinh, "a polynomial up to 1, then h - 1/(4h)", ulp=1.8),
