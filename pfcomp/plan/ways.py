@@ -12,6 +12,7 @@ from pfcomp.kernels.api import Binding, Job, Spec
 from pfcomp.kernels.registry import kernels
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
+from pfcomp.layout.share import shared
 from pfcomp.layout.twin import twin
 from pfcomp.plan.axes import layout_of
 from pfcomp.plan.layouts import Demand, candidate_tables
@@ -58,7 +59,10 @@ def bindings(
         return list(kernel.bindings(graph.job(node, float_dtype), [offered[name] for name in node.inputs]))
     specs = specs_of(node, graph.specs)
     forms = {canonical(form): form for form in pointwise.forms(node, specs, offered)}
-    for form in (*_wanted_forms(node, specs, offered, wanted), *usual_forms(_form_spec(node, specs, offered))):
+    for form in _wanted_forms(node, specs, offered, wanted):
+        forms.setdefault(canonical(form), form)
+    shares = [shared(form, range(len(form.axes)), pairs=True) for form in forms.values()]
+    for form in (*filter(None, shares), *usual_forms(_form_spec(node, specs, offered))):
         forms.setdefault(canonical(form), form)
     steps = vector_steps(node, specs)
     return [pointwise.binding(node, specs, form, offered, steps) for form in forms.values()]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
-from pfcomp.layout.digits import changes, exchange, refine
-from pfcomp.layout.extents import extent, padded_shape
+from pfcomp.layout import Layout
+from pfcomp.layout.digits import Moved, Slot, changes, exchange, refine
+from pfcomp.layout.extents import extent, padded_shape, used_bits
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form
 
@@ -19,6 +20,11 @@ PER_WORD: dict[Level, float] = {Level.ADDR: 0.25, Level.W: 0.5, Level.PE: 0.5, L
 SET_UP: dict[Level, int] = {Level.ADDR: 3, Level.W: 4, Level.PE: 8, Level.MAB: 30, Level.L1B: 40, Level.L2B: 60}
 """Steps of latency and of tables."""
 OUTWARDS = (Level.L2B, Level.L1B, Level.MAB, Level.PE, Level.W, Level.ADDR)
+VECTOR = 4
+SELECT = 8
+"""Steps beside one for each vector where every PE only keeps a part of what it holds."""
+UNITED, UNITE = 5, 8
+"""Long words that a step brings to every PE where MABs unite their parts; other steps."""
 ROW = 64
 NO_EXCHANGE = 4
 """How much dearer gathering by tables is than exchanging digits."""
@@ -31,9 +37,37 @@ def relay_guess(source: Form, target: Form) -> int:
     digits = refine(source.layout, target.layout)
     if digits is None:
         return NO_EXCHANGE * _crossing(source, target, words, _outermost(source, target))
-    crossed = {slot.level for row in changes(exchange(digits)) for slot in (row.source, row.target) if slot is not None}
+    changed = changes(exchange(digits))
+    if all(_selects(source.layout, row) for row in changed):
+        return extent(target.layout, Level.ADDR) // VECTOR + SELECT
+    if all(_unites(target.layout, row) for row in changed):
+        return extent(target.layout, Level.ADDR) // UNITED + UNITE
+    crossed = {slot.level for row in changed for slot in (row.source, row.target) if slot is not None}
     outermost = next((level for level in OUTWARDS if level in crossed), Level.ADDR)
     return _crossing(source, target, words, outermost)
+
+
+def _selects(source: Layout, row: Moved) -> bool:
+    """Addresses move within a PE, or to the coordinates of a level above words that hold copies: nothing is sent."""
+    if row.source is None or row.target is None or row.source.level is not Level.ADDR:
+        return False
+    level = row.target.level
+    return level is Level.ADDR or (level is not Level.W and not _bits(row.target, row.size) & used_bits(source, level))
+
+
+def _unites(target: Layout, row: Moved) -> bool:
+    """Addresses move within a PE, or MABs bring together what they held apart."""
+    if row.source is None or row.target is None or row.target.level is not Level.ADDR:
+        return False
+    level = row.source.level
+    return level is Level.ADDR or (
+        level is Level.MAB and not _bits(row.source, row.size) & used_bits(target, Level.MAB)
+    )
+
+
+def _bits(slot: Slot, size: int) -> int:
+    """The coordinate bits of a digit of `size`."""
+    return (size - 1) * slot.stride
 
 
 def _outermost(source: Form, target: Form) -> Level:

@@ -13,6 +13,7 @@ from pfcomp.kernels.reduction.geometry import Geometry, geometry
 from pfcomp.kernels.reduction.monoids import MONOIDS
 from pfcomp.kernels.reduction.suggest import suggested
 from pfcomp.layout import Layout
+from pfcomp.layout.share import shared
 
 
 class Reduction:
@@ -24,12 +25,17 @@ class Reduction:
         return "" if (job.op, dtype) in MONOIDS else f"{job.op} of {dtype} has no operation on the chip"
 
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
-        """The layouts in which the operand is offered, or else some that suit the reduction."""
-        spec = job.inputs[0]
-        for layout in offered[0] or suggested(spec.shape, axes_of(job), spec.dtype.bits):
+        """The layouts in which the operand is offered, also with its rows shared by the MABs where they hold copies.
+
+        If there are none, some that suit the reduction.
+        """
+        spec, axes = job.inputs[0], axes_of(job)
+        kept = [axis for axis in range(len(spec.shape)) if axis not in axes]
+        shares = filter(None, (shared(layout, kept, pairs=False) for layout in offered[0]))
+        for layout in (*offered[0], *shares) or suggested(spec.shape, axes, spec.dtype.bits):
             found = _geometry(job, layout)
             if found is not None:
-                steps = steps_of(found, MONOIDS[job.op, spec.dtype]) + neutral_steps(found, spec, layout, axes_of(job))
+                steps = steps_of(found, MONOIDS[job.op, spec.dtype]) + neutral_steps(found, spec, layout, axes)
                 yield Binding((layout,), (found.output,), steps)
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:

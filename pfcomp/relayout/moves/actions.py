@@ -63,7 +63,7 @@ class State:
 
     def _blocked(self, which: tuple[int, ...]) -> bool:
         """True if a place is wrong and selecting from copies does not put it right."""
-        return any(self.wrong[p] and not self._selects(p, self.problem.goal[p]) for p in which)
+        return any(self.wrong[p] and (p in WORD or not self._selects(p, self.problem.goal[p])) for p in which)
 
     def actions(self) -> Iterator[Move]:
         """Moves that may help."""
