@@ -15,9 +15,7 @@ from pfcomp.relayout.gather import gather_plan
 @lru_cache(maxsize=4096)
 def relay_plan(source: Form, target: Form) -> MovePlan:
     """How to move a value to another layout."""
-    import os
-
-    exchange = None if os.environ.get("GATHER_ONLY") else exchange_plan(source, target)
+    exchange = exchange_plan(source, target)
     gather = gather_plan(source, target, None)
     return gather if exchange is None or gather.steps <= exchange.steps else exchange
 
