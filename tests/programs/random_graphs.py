@@ -27,6 +27,7 @@ from tests.programs.random_moves import (
 )
 from tests.programs.random_pointwise import binary, cast, comparison, integers, logic, select, unary
 from tests.programs.random_values import DIMS, MOST_ELEMENTS, Graph, Rng, Shape
+from tests.programs.random_windows import convolution, elements, logarithm_of_sum, pooling, scatter, top
 
 ATTEMPTS = 400
 
@@ -34,6 +35,7 @@ GROWERS: tuple[Callable[[Graph], None], ...] = (
     *(unary, unary, unary, binary, binary, binary, binary, comparison, select, logic, integers, cast),
     *(product, product, reduction, reduction, softmax, largest, running_sum),
     *(transpose, reshape, slices, concatenate, gather, expand, tile, pad),
+    *(convolution, convolution, pooling, elements, scatter, top, logarithm_of_sum),
 )
 
 

@@ -85,9 +85,10 @@ class Graph:
         meaning: Callable[..., Numbers],
         element: int = FLOAT,
         parameters: Sequence[str] = (),
+        results: int = 1,
         **attributes: object,
     ) -> bool:
-        """Take an operator if it has useful results; `parameters` are constants behind the operands."""
+        """Take an operator if its first result is useful; `parameters` are constants behind the operands."""
         with np.errstate(all="ignore"):
             exact = np.asarray(meaning(*(v.exact for v in operands)), np.float64)
             noisy = np.asarray(meaning(*(v.noisy for v in operands)), np.float64)
@@ -97,7 +98,8 @@ class Graph:
             scale = np.abs(exact).max()
             noisy = noisy + NOISE * scale * self.rng.uniform(-1, 1, exact.shape)
         name = f"v{len(self.nodes)}"
-        self.nodes.append(Node(op, [*(v.name for v in operands), *parameters], [name], attributes))
+        outputs = [name, *(f"{name}_{k}" for k in range(1, results))]
+        self.nodes.append(Node(op, [*(v.name for v in operands), *parameters], outputs, attributes))
         self.values.append(Value(name, element, exact, noisy))
         return True
 
