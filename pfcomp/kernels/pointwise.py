@@ -6,7 +6,7 @@ the 32-bit form (`pfcomp.layout.twin`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ from pfcomp.layout import Layout, address_map, aligned, broadcast_operand
 from pfcomp.layout.canonical import canonical, same
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
-from pfcomp.layout.twin import splits_words, twin, widened
+from pfcomp.layout.twin import paired, splits_words, twin, widened
 
 FILL_STEPS = 4
 """Steps until the first result of a chain is written."""
@@ -131,8 +131,14 @@ def _form(inputs: Mapping[str, MNValue], outputs: Mapping[str, MNValue]) -> tupl
     if wide or narrow:
         return (narrow or [result.layout])[0], wide
     beside = [v.layout for v in inputs.values() if v.shape == result.shape and v.dtype.bits == 32]
-    form = next((layout for layout in beside if same(twin(layout), result.layout)), None)
-    return form or widened(result.layout), False
+    found = [layout for layout in beside if same(twin(layout), result.layout)]
+    forms = (*found, widened(result.layout), paired(result.layout))
+    return next(form for form in forms if form and _follow(form, result.shape, inputs.values())), False
+
+
+def _follow(form: Layout, shape: tuple[int, ...], values: Iterable[MNValue]) -> bool:
+    """True if all values lie where a result in `form` finds them."""
+    return all(_aligned(twin(form) if v.dtype.bits == 64 else form, shape, v.layout, v.shape) for v in values)
 
 
 def _access(form: Layout, shape: tuple[int, ...], value: MNValue, wide: bool) -> _Access:

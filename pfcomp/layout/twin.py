@@ -32,3 +32,21 @@ def widened(layout: Layout) -> Layout:
     """The layout of 32-bit elements whose twin is `layout`, a layout of 64-bit elements: both words alike."""
     copies = tuple(entry for entry in layout.broadcast if entry.level is not Level.W)
     return Layout(layout.axes, (*copies, Broadcast(Level.W)))
+
+
+def paired(layout: Layout) -> Layout | None:
+    """The layout of 32-bit elements whose twin is `layout` and whose words differ; None if there is none."""
+    digits = [sub for axis in layout.axes for sub in axis if sub.level is Level.ADDR and sub.size > 1]
+    fastest = [sub for sub in digits if sub.stride == 1]
+    if len(fastest) != 1 or fastest[0].size % 2 or any(sub.stride % 2 for sub in digits if sub.stride > 1):
+        return None
+
+    def halved(sub: Subaxis) -> tuple[Subaxis, ...]:
+        if sub.level is not Level.ADDR or sub.size == 1:
+            return (sub,)
+        if sub.stride > 1:
+            return (Subaxis(sub.size, Level.ADDR, sub.stride // 2),)
+        return (Subaxis(sub.size // 2, Level.ADDR, 1), Subaxis(2, Level.W, 1))
+
+    axes = tuple(tuple(part for sub in axis for part in halved(sub)) for axis in layout.axes)
+    return Layout(axes, tuple(entry for entry in layout.broadcast if entry.level is not Level.W))

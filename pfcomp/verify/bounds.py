@@ -6,6 +6,7 @@ Bounds are on the largest absolute error relative to the largest magnitude of th
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Iterable
 
 from pfcomp.ir.model import DType, MNNode, MNValue
 
@@ -42,3 +43,17 @@ class Accumulated:
     def after(self, bound: float) -> float:
         self.total += bound
         return self.AMPLIFICATION * self.total
+
+
+class Inherited:
+    """The bounds of nodes on reference operands: errors of operands without a reference pass on to the result."""
+
+    def __init__(self, known: Container[str]) -> None:
+        self.known = known
+        self.bounds: dict[str, float] = {}
+
+    def after(self, bound: float, operands: Iterable[str], result: str) -> float:
+        total = bound + sum(self.bounds.get(name, 0.0) for name in dict.fromkeys(operands))
+        if result not in self.known:
+            self.bounds[result] = total
+        return total

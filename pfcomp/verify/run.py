@@ -1,6 +1,7 @@
 """Runs a compiled program node by node beside the reference executor and compares every value both know.
 
-*isolated*: operands are replaced by their reference values before the node runs, so that an error is the node's own.
+*isolated*: operands are replaced by their reference values before the node runs, so that an error is the node's own;
+operands that only the schedule has (products before their bias is added) bring theirs along.
 *accumulated*: operands are what the chip computed, as in the real program. Last, the packed program itself runs.
 """
 
@@ -23,7 +24,7 @@ from pfcomp.plan.model import Schedule
 from pfcomp.plan.region import LOCAL
 from pfcomp.plan.tasks import Task
 from pfcomp.verify import local
-from pfcomp.verify.bounds import Accumulated, node_bound
+from pfcomp.verify.bounds import Accumulated, Inherited, node_bound
 from pfcomp.verify.chip import TaskChip, load_dram
 from pfcomp.verify.compare import Errors, errors
 
@@ -76,7 +77,7 @@ def verify(directory: Path, inputs: Mapping[str, Array]) -> list[Row]:
 
 def _tasks(mode: str, schedule: Schedule, contents: Mapping[str, Array], known: Mapping[str, Array]) -> Iterator[Row]:
     chip = TaskChip(schedule, contents)
-    grown = Accumulated()
+    grown, inherited = Accumulated(), Inherited(known)
     for task in schedule.tasks:
         if mode == "isolated":
             _inject(chip, task, known)
@@ -84,9 +85,9 @@ def _tasks(mode: str, schedule: Schedule, contents: Mapping[str, Array], known: 
         if task.node.op in MOVING:
             continue
         for value in chip.local_values(task.node.outputs):
-            bound = _bound(schedule, task.node, value)
-            bound = bound if mode == "isolated" else grown.after(bound)
-            tensor = tensor_of(value.name)
+            own, tensor = _bound(schedule, task.node, value), tensor_of(value.name)
+            operands = map(tensor_of, task.node.inputs)
+            bound = inherited.after(own, operands, tensor) if mode == "isolated" else grown.after(own)
             if tensor in known:
                 found = errors(local.read(chip.machine, value), np.asarray(known[tensor]))
                 yield Row(mode, task.node.name, task.node.op, tensor, task.node.source, found, bound, steps)

@@ -23,14 +23,18 @@ from tests.programs.test_general import f
 NODES = (Node("Gemm", "xwb", "y"), Node("Mul", "yc", "z"), Node("Softmax", "z", "o", {"axis": 1}))
 
 
-@pytest.fixture
-def compiled(tmp_path: Path) -> Path:
+def compile_in(folder: Path, float_dtype: str) -> Path:
     inputs = {"x": f(12, 20), "w": f(20, 8), "b": f(8)}
     constants = {"c": np.array(0.5, np.float32)}
-    write_zst(tmp_path / "model.onnx.zst", model(NODES, inputs, {"o": FLOAT, "z": FLOAT}, constants))
+    write_zst(folder / "model.onnx.zst", model(NODES, inputs, {"o": FLOAT, "z": FLOAT}, constants))
     for stage in (schedule, simulate, codegen):
-        stage.run(tmp_path, resolve({"float_dtype": "float"}))
-    return tmp_path
+        stage.run(folder, resolve({"float_dtype": float_dtype}))
+    return folder
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    return compile_in(tmp_path, "float")
 
 
 def test_a_right_program_holds(compiled: Path) -> None:
@@ -42,6 +46,14 @@ def test_a_right_program_holds(compiled: Path) -> None:
     assert {"isolated", "accumulated", "program"} == set(modes)
     tensors = {row["tensor"] for row in report["values"] if row["mode"] == "isolated"}
     assert {"z", "o"} <= tensors
+
+
+def test_products_of_halves_hold_before_and_behind_their_bias(tmp_path: Path) -> None:
+    """The product has no reference value; its rounding shows in the node that adds the bias."""
+    result = CliRunner().invoke(verify, [str(compile_in(tmp_path, "mixed")), "--input", "x=rand:3", "--json"])
+    (row,) = [r for r in json.loads(result.output)["values"] if (r["mode"], r["tensor"]) == ("isolated", "z")]
+    assert row["found"]["relative"] > 2.0**-20
+    assert result.exit_code == 0
 
 
 def test_a_wrong_node_is_named_with_its_line(compiled: Path) -> None:
