@@ -124,23 +124,27 @@ KINDS = {
     "sums over L1Bs, scattered over MABs": lambda split: split.l1b[3] == 4 and split.scatter == ("MAB",),
     "scattered over L1Bs": lambda split: split.scatter == ("L1B",),
     "scattered over both": lambda split: split.scatter == ("L1B", "MAB"),
+    "depth over L2Bs": lambda split: split.l2b[3] == 8 and split.mab[3] == split.l1b[3] == 1,
+    "depth over L2Bs and L1Bs": lambda split: split.l2b[3] == split.l1b[3] == 8 and split.mab[3] == 1,
+    "depth over L2Bs, scattered over MABs": lambda split: split.l2b[3] == 8 and split.scatter == ("MAB",),
 }
 
 
-WITHOUT_MABS = ("depth in place", "depth over L1Bs", "depth over some L1Bs")
+WITHOUT_MABS = ("depth in place", "depth over L1Bs", "depth over some L1Bs", "depth over L2Bs")
 
 
 def way_of(job: Job, kind: str, row_axis: int) -> Way:
     """The cheapest way of a kind."""
     found = [way for problem in problems_of(job) if problem.row_axis == row_axis for way in ways(problem)]
-    return min((way for way in found if KINDS[kind](way.plan.split)), key=lambda way: way.estimate.total)
+    fitting = [way for way in found if KINDS[kind](way.plan.split)]
+    return min(fitting, key=lambda way: way.estimate.total)
 
 
 @pytest.mark.parametrize("float_dtype", ["float", "mixed"])
 @pytest.mark.parametrize("row_axis", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind: str, row_axis: int, float_dtype: str) -> None:
-    depth = 150 if kind in WITHOUT_MABS else 1100
+    depth = 150 if kind in WITHOUT_MABS else 2100 if kind.startswith("depth over L2Bs") else 1100
     job = job_of((42, depth), (depth, 37), float_dtype)
     check(job, binding_of(way_of(job, kind, row_axis)), places=(row_axis, 1, 0))
 

@@ -19,6 +19,12 @@ IN_PLACE = 0.9
 """Share of the sums over L1Bs that waits for products, where they replace partial results in local memory."""
 TURN = 8
 """Steps to turn L2BM transfers around."""
+MOVE_TURN = 30
+"""Steps until the first sum over L2Bs is back."""
+MOVE = 3 / 128
+"""Steps per long word of the MVs that add up and send back."""
+L2BM_ONE, L2BM_ALL = 64, 256
+"""Long words that one L2BM step moves from one L1B, or from all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def estimate(problem: Problem, split: Split, sizes: Sizes) -> Estimate:
     result = shared * tiles * columns * mode.accumulator // 2 // _scattered(split)
     compute *= OVERHEAD
     busy = max(compute, l1, l2) if split.mab[3] > 1 else compute + IN_PLACE * l2
-    steps = round(busy) + fixed + FILL
+    steps = round(busy + _over_l2bs(split, result)) + fixed + FILL
     loads = _load(split, stationary, (1, 1, 0, 1)), _load(split, streamed, (1, 0, 1, 1))
     return Estimate(
         steps + _padding_fill(problem, split, sizes, stationary + streamed), (stationary, streamed, result), loads
@@ -98,6 +104,18 @@ def _delivery(split: Split, vectors: int, wide: int) -> tuple[float, float, int]
     if Level.L1B in split.scatter:
         return vectors + down / L1BS, l2 * 1.25, TURN
     return vectors + down, 2 * l2 * sets + TURN * (vectors * wide / 64), TURN
+
+
+def _over_l2bs(split: Split, words: int) -> float:
+    """Steps to add up a result of `words` long words per PE over L2Bs, the time of MVs included."""
+    if split.l2b[3] == 1:
+        return 0
+    mabs, l1bs = (
+        prod(factors[:3]) * (extent if level in split.scatter else 1)
+        for level, factors, extent in ((Level.MAB, split.mab, MABS), (Level.L1B, split.l1b, L1BS))
+    )
+    row = 4 * mabs * l1bs
+    return MOVE_TURN + words * (row / (L2BM_ALL if l1bs == L1BS else L2BM_ONE) * 2 + row * MOVE)
 
 
 def _scattered(split: Split) -> int:

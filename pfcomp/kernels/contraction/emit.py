@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pfcomp.ir.model import MNValue
 from pfcomp.kernels.api import KernelContext, Placed
 from pfcomp.kernels.contraction.accumulate import Accumulator
@@ -10,7 +12,12 @@ from pfcomp.kernels.contraction.loops import Loops, Operands, Spot, loops_of
 from pfcomp.kernels.contraction.modes import MODES, Mode
 from pfcomp.kernels.contraction.scatter import Scatter
 from pfcomp.kernels.padding import fill
-from pfcomp.layout import padded_shape
+from pfcomp.kernels.reduction.emission import Emission
+from pfcomp.kernels.reduction.geometry import geometry
+from pfcomp.kernels.reduction.monoids import MONOIDS
+from pfcomp.layout import Layout, Level, Subaxis, padded_shape
+
+L2BS = 8
 
 
 def variant_of(mode: Mode, stationary: int) -> str:
@@ -35,6 +42,18 @@ def emit_contraction(context: KernelContext, variant: str, placed: Placed) -> No
     loops = loops_of(Operands(stationary.layout, streamed.layout, result.layout, row_axis), mode)
     sink = sink_of(context, result, loops, mode)
     Accumulator(context.builder, mode, stationary, streamed).run(loops, sink)
+    if loops.over_l2b:
+        _sum_l2bs(context, result)
+
+
+def _sum_l2bs(context: KernelContext, result: MNValue) -> None:
+    """Add up the partial results of all L2Bs in place."""
+    layout = Layout(((Subaxis(L2BS, Level.L2B),), *result.layout.axes))
+    parts = replace(result, shape=(L2BS, *result.shape), layout=layout)
+    found = geometry(layout, parts.shape, (0,), False, result.dtype.bits)
+    if found is None:
+        raise ValueError(f"partial results in {result.layout} cannot be added up over L2Bs")
+    Emission(context, MONOIDS["ReduceSum", result.dtype], found, parts, result).run()
 
 
 def sink_of(context: KernelContext, result: MNValue, loops: Loops, mode: Mode) -> Sink:

@@ -72,7 +72,7 @@ class Loops:
     """The work of one MAB.
 
     `pair` is the spot of the second long word of a wide result. `over_mab` tells whether the reduced axis is spread
-    over all MABs, `over_l1b` has the bits of the L1B coordinate that it is spread over.
+    over all MABs, `over_l2b` over all L2Bs; `over_l1b` has the bits of the L1B coordinate that it is spread over.
     """
 
     batches: tuple[Batch, ...]
@@ -82,6 +82,7 @@ class Loops:
     pair: Spot
     over_mab: bool
     over_l1b: int
+    over_l2b: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ def loops_of(operands: Operands, mode: Mode) -> Loops:
     over_l1b = sum((sub.size - 1) * sub.stride for sub in digits_of(depth, Level.L1B))
     return Loops(
         tuple(batches), tuple(tiles), tuple(columns), tuple(_chunks(operands, mode)), _pair(operands, mode),
-        bool(digits_of(depth, Level.MAB)), over_l1b,
+        bool(digits_of(depth, Level.MAB)), over_l1b, bool(digits_of(depth, Level.L2B)),
     )  # fmt: skip
 
 

@@ -42,29 +42,66 @@ def matching(problem: Problem, offered: Sequence[Sequence[Layout]]) -> Iterator[
     for first, second in product(*sides):
         if _compatible(first, second):
             yield from _scattered(problem, _digits(problem, first, second), (first.layout, second.layout))
-    for given in sides[0]:
+    for role, givens in enumerate(sides):
+        for given in givens:
+            for digits in _with_other(problem, given, role):
+                yield from _scattered(problem, digits, (None, given.layout) if role else (given.layout, None))
+
+
+def turned(problem: Problem, offered: Sequence[Sequence[Layout]]) -> Iterator[Plan]:
+    """Plans for an operand that only has to be transposed inside its MABs before it can be taken."""
+    for role in (0, 1) if offered else ():
+        for layout in offered[problem.row_axis ^ role]:
+            axes = list(canonical(layout).axes)
+            own = -2 + (problem.row_axis ^ role)
+            swapped = _swapped(axes[own], axes[-3 - own], problem)
+            if swapped is not None:
+                batch = _front(tuple(axes[:-2]), len(problem.batch), _batch_shape(problem, role))
+                given = Given(layout, batch, *swapped)
+                if _whole(problem, given):
+                    for digits in _with_other(problem, given, role):
+                        yield from _scattered(problem, digits, (None, None))
+
+
+def _swapped(own: Axis, depth: Axis, problem: Problem) -> tuple[Axis, Marked] | None:
+    """Both axes after PEs and words have gone from the own axis to the reduced one; None if they cannot."""
+    inside = problem.mode.depth_digits
+    places = [k for k, sub in enumerate(depth) if sub.level is Level.ADDR and sub.size % problem.mode.depth == 0]
+    if not places or any(sub.level in INSIDE for sub in depth):
+        return None
+    place = places[-1]
+    rest = Subaxis(depth[place].size // problem.mode.depth)
+    addressed = tuple(Subaxis(sub.size) if sub.level in INSIDE else sub for sub in own)
+    return addressed, (*depth[:place], rest, *inside, *depth[place + 1 :])
+
+
+def _with_other(problem: Problem, given: Given, role: int) -> Iterator[Digits]:
+    """The digits of all roles where one operand is given: what the other one spreads over its copies."""
+    batch = _batch(problem, given)
+    if role == 0:
         for own in _other(given, problem.columns, 1):
-            digits = Digits(_batch(problem, given), given.own, own, given.depth)
-            yield from _scattered(problem, digits, (given.layout, None))
-    for given in sides[1]:
+            yield Digits(batch, given.own, own, given.depth)
+    else:
         for own in _other(given, problem.rows, problem.mode.rows):
-            digits = Digits(_batch(problem, given), own, given.own, given.depth)
-            yield from _scattered(problem, digits, (None, given.layout))
+            yield Digits(batch, own, given.own, given.depth)
 
 
 def _readable(problem: Problem, layouts: Sequence[Layout], role: int) -> list[Given]:
     """The layouts that the matrix units can take; `role` is 0 for the stationary operand."""
     own_axis = -2 + (problem.row_axis ^ role)
-    shape = problem.stationary if role == 0 else problem.streamed
     found = []
     for layout in layouts:
         axes = canonical(layout).axes
         depth = _marked(problem, axes[-3 - own_axis])
-        batch = _front(axes[:-2], len(problem.batch), shape)
+        batch = _front(axes[:-2], len(problem.batch), _batch_shape(problem, role))
         given = Given(layout, batch, axes[own_axis], depth) if depth else None
         if given and _whole(problem, given):
             found.append(given)
     return found
+
+
+def _batch_shape(problem: Problem, role: int) -> tuple[int, ...]:
+    return problem.stationary if role == 0 else problem.streamed
 
 
 def _front(axes: tuple[Axis, ...], dims: int, shape: tuple[int, ...]) -> tuple[Axis, ...]:
@@ -97,7 +134,8 @@ def _whole(problem: Problem, given: Given) -> bool:
         and ways[Level.PE] == 4
         and ways[Level.W] == 64 // problem.mode.bits
         and ways[Level.MAB] in (1, 16)
-        and ways[Level.L2B] == ways[Level.TIME] == 1
+        and ways[Level.L2B] in (1, 8)
+        and ways[Level.TIME] == 1
         and all(_power(sub.size) and _power(sub.stride) for sub in levels)
         and not any(sub.level is Level.TIME for sub in outer)
         and (not problem.mode.paired or all(stride % 2 == 0 for stride in strides))

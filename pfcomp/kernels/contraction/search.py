@@ -10,7 +10,7 @@ from math import prod
 
 from pfcomp.kernels.contraction.cost import Estimate, estimate
 from pfcomp.kernels.contraction.mapping import Plan, plan_of, sizes_of
-from pfcomp.kernels.contraction.match import matching, scatters
+from pfcomp.kernels.contraction.match import matching, scatters, turned
 from pfcomp.kernels.contraction.problem import Four, Problem, Split
 from pfcomp.layout.model import Layout
 
@@ -18,6 +18,7 @@ LM_WORDS = 2048
 MOST = 12
 """Ways that are proposed for a job, besides those that take an operand as it is."""
 MOST_MATCHING = 8
+MOST_TURNED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Way:
 def ways(problem: Problem) -> Iterator[Way]:
     """All even ways that fit into local memory."""
     limits = _limits(problem)
-    for l2b in _factors(8, (*limits[:3], 1)):
+    for l2b in _l2b_factors(limits):
         rest = _remaining(limits, l2b)
         for l1b in _factors(8, rest):
             inner = _remaining(rest, l1b)
@@ -68,6 +69,14 @@ def _factors(most: int, limits: Four) -> tuple[Four, ...]:
     return tuple((b, r, c, d) for b, r, c, d in product(*ranges) if b * r * c * d == full)
 
 
+def _l2b_factors(limits: Four) -> Iterator[Four]:
+    """The depth takes all L2Bs or none."""
+    batch, rows, columns, depth = limits
+    yield from _factors(8, (batch, rows, columns, 1))
+    if depth >= 8:
+        yield 1, 1, 1, 8
+
+
 def _mab_factors(limits: Four) -> Iterator[Four]:
     """The depth takes all MABs or none."""
     batch, rows, columns, depth = limits
@@ -97,8 +106,10 @@ def best(problems: tuple[Problem, ...]) -> tuple[Way, ...]:
 def best_matching(problems: Sequence[Problem], offered: Sequence[Sequence[Layout]]) -> tuple[Way, ...]:
     """The best ways that take operands in offered layouts."""
     found = [way for problem in problems for plan in matching(problem, offered) for way in _costed(problem, plan)]
+    others = [way for problem in problems for plan in turned(problem, offered) for way in _costed(problem, plan)]
     orders: tuple[Order, ...] = (_left_to_load, lambda way: way.plan.given.count(None) * LM_WORDS + _left_to_load(way))
-    return _varied(found, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING)
+    matched = _varied(found, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING)
+    return matched + _varied(others, (lambda way: way.estimate.steps,), _kind, MOST_TURNED)
 
 
 def _left_to_load(way: Way) -> int:

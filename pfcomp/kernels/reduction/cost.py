@@ -12,6 +12,7 @@ from pfcomp.kernels.reduction.emission import VECTOR, spreads
 from pfcomp.kernels.reduction.geometry import Field, Geometry
 from pfcomp.kernels.reduction.local import MABS, PES
 from pfcomp.kernels.reduction.monoids import Monoid
+from pfcomp.kernels.reduction.network import L1BS
 from pfcomp.layout import Level
 
 STORE = 1
@@ -110,6 +111,8 @@ def _add_outer(tally: _Tally, found: Geometry, *, network: bool) -> None:
         moves = 2 if reduces else rows + 1
     parts, passes = sources * collected, kept * collected * (1 + rows)
     steps = 0.25 if found.fields[Level.MAB].whole else 4.0  # of L2BM for a row of a vector
+    if kept == L1BS:
+        steps /= 4  # l2bmd moves a quarter of the rows of all L1Bs
     tally.add(parts - 1, max(0, rows // sources - 1) * parts)
     tally.transfer += 2 + passes * steps
     tally.latency += 2 + L2BM_TURN + passes * max(1.0, steps) + MOVE * moves

@@ -21,6 +21,9 @@ from pfcomp.layout import Level
 L2BM_STEP = 64
 """Long words that an L2BM operation moves at the side of one L1B."""
 
+DEALT = 32
+"""Long words of each L1B that one l2bmd step moves."""
+
 TURNAROUND = Operand(Place.TURNAROUND)
 L1BS = 8
 
@@ -76,7 +79,12 @@ class LaneReduction:
         if not self.leaves_l1b:
             return 1
         vectors = max(1, L2BM_STEP // self.form.words)
-        return 4 * vectors if self.l2b.reduced and self.form is EQUAL_MABS else vectors
+        return 4 * vectors if self.l2b_network or (self.l2b.reduced and self.form is EQUAL_MABS) else vectors
+
+    @property
+    def dealt(self) -> bool:
+        """Every L1B has rows of its own, so that `l2bmd` moves those of all L1Bs at once."""
+        return self.l1b.kept == L1BS - 1
 
     def reduce(self, vectors: Sequence[Value], finish: Finish) -> None:
         """Reduce at most `batch` vectors and hand each result on as soon as it is there, with its position."""
@@ -118,6 +126,12 @@ class LaneReduction:
 
     def _over_l1bs(self, buffer: int, words: int) -> Rows:
         """Reduce or collect the buffers of the L1Bs in L2BM."""
+        if self.dealt:
+            start = self.rings.l2bm.take(L1BS * words, L2BM_STEP)
+            for offset in range(0, words, DEALT):
+                target = operands.l2bm(start + L1BS * offset)
+                self.builder.op("l2bmd", operands.l1bm(buffer + offset), to=target)
+            return Rows(start, L1BS * words, [0], [0], [0])
         kept = subsets(self.l1b.kept)
         others = [0] if self.l1b_network else subsets(self.l1b.reduced)
         rows = Rows(self.rings.l2bm.take(len(kept) * len(others) * words, L2BM_STEP), words, kept, others, [0])
@@ -185,6 +199,11 @@ class LaneReduction:
     def _down(self, rows: Rows, source: int, other: int) -> int:
         """Rows of every kept L1B to all L1Bs that need them; returns the address in L1BM."""
         self.e.flush()
+        if self.dealt:
+            buffer, start = self.rings.l1bm.take(rows.words // L1BS, L2BM_STEP), rows.address(source, 0, other)
+            for offset in range(0, rows.words // L1BS, DEALT):
+                self.builder.op("l2bmd", operands.l2bm(start + L1BS * offset), to=operands.l1bm(buffer + offset))
+            return buffer
         buffer = self.rings.l1bm.take(rows.words, L2BM_STEP)
         for base in rows.kept:
             mnemonic = "l2bmb" + member_set(base, self.l1b.reduced | self.l1b.copies)
