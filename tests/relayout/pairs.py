@@ -81,3 +81,17 @@ def _layout(draw, sizes, owner, axes, bits, levels):
             stride *= sizes[size]
     placed = dict(digits)
     return Layout(tuple(tuple(placed[k] for k in range(len(sizes)) if owner[k] == axis) for axis in range(axes)))
+
+
+@st.composite
+def layouts_of(draw, shape, bits):
+    """Any layout of a shape: every axis cut into digits of its own, which lie anywhere."""
+    sizes, owner = [], []
+    for axis, length in enumerate(shape):
+        left = length
+        while left > 1:
+            size = min(left, draw(st.sampled_from([2, 2, 3, 4, 5, 7, 8, 16])))
+            sizes.append(size)
+            owner.append(axis)
+            left = -(-left // size)
+    return _layout(draw, sizes, owner, len(shape), bits, tuple(LIMITS))
