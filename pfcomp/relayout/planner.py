@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.exchange import exchange_plan
 from pfcomp.relayout.gather import gather_plan
+from pfcomp.relayout.moves.model import LM_WORDS
+
+ROOM = LM_WORDS // 2
+"""Scratch in one local memory from which on other values may find no place."""
 
 
 @lru_cache(maxsize=4096)
@@ -17,7 +21,14 @@ def relay_plan(source: Form, target: Form) -> MovePlan:
     """How to move a value to another layout."""
     exchange = exchange_plan(source, target)
     gather = gather_plan(source, target, None)
-    return gather if exchange is None or gather.steps <= exchange.steps else exchange
+    if exchange is None or gather.steps <= exchange.steps or _room(exchange) > ROOM >= _room(gather):
+        return gather
+    return exchange
+
+
+def _room(plan: MovePlan) -> int:
+    """Long words of scratch in the memory of which more is needed."""
+    return max((scratch.words for scratch in plan.scratch), default=0)
 
 
 def rearrange_plan(source: Form, target: Form, index: NDArray[np.int64]) -> MovePlan:
