@@ -1,6 +1,6 @@
 """Prints how the zoo's programs do on the emulated chip: nodes, steps, errors against PFVM. From the root folder:
 
-python tools/zoo_device.py [PROGRAM ...] [--float-dtype float|mixed]
+python tools/zoo_device.py [PROGRAM ...] [--float-dtype float|mixed] [--layout-planner NAME]
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=", ".join(BUILDERS))
     parser.add_argument("--float-dtype", choices=("float", "mixed"), default="float")
+    parser.add_argument("--layout-planner", help="as in `pfcomp options`; canonical is the quickest")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.programs if name not in BUILDERS]
     if unknown:
         parser.error(f"no such program: {', '.join(unknown)}")
+    chosen: dict[str, object] = {"float_dtype": options.float_dtype}
+    if options.layout_planner:
+        chosen["layout_planner"] = options.layout_planner
     print(HEAD)
     failed = False
     for name in options.programs or BUILDERS:
@@ -46,7 +50,7 @@ def main(arguments: list[str]) -> int:
         limit = tolerance(program, options.float_dtype)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                result = on_device(program, Path(folder), options.float_dtype)
+                result = on_device(program, Path(folder), chosen)
         except PfcompError as error:
             failed = True
             print(f"| {name} | {error} |", flush=True)

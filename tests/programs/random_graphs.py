@@ -30,6 +30,7 @@ from tests.programs.random_values import DIMS, MOST_ELEMENTS, Graph, Rng, Shape
 from tests.programs.random_windows import convolution, elements, logarithm_of_sum, pooling, scatter, top
 
 ATTEMPTS = 400
+REFERENCE_ROOM = 16
 
 GROWERS: tuple[Callable[[Graph], None], ...] = (
     *(unary, unary, unary, binary, binary, binary, binary, comparison, select, logic, integers, cast),
@@ -63,11 +64,16 @@ def random_graph(seed: int, length: int = 0) -> Graph:
 
 
 def compare(graph: Graph, directory: Path) -> int:
-    """Compile for single precision and run; AssertionError where an output is too far off. Returns the steps."""
+    """Compile for single precision and run; AssertionError where an output is too far off. Returns the steps.
+
+    Single precision of onnxruntime may be further off, as long sums of it are; it only has to mean the same.
+    """
     proto = model(graph.nodes, graph.inputs, graph.outputs(), graph.constants)
     app = compile_model(directory, proto, {"float_dtype": "float"})
-    found = run(app, graph.inputs)
-    for name, expected in reference(proto, graph.inputs).items():
-        assert found[name].shape == np.shape(expected), name
-        np.testing.assert_allclose(found[name], expected, rtol=0, atol=graph.tolerance(name), err_msg=name)
+    found, other = run(app, graph.inputs), reference(proto, graph.inputs)
+    for name in graph.outputs():
+        exact, tolerance = graph.value(name).exact, graph.tolerance(name)
+        for results, room in ((other, REFERENCE_ROOM), (found, 1)):
+            assert np.shape(results[name]) == exact.shape, name
+            np.testing.assert_allclose(results[name], exact, rtol=0, atol=room * tolerance, err_msg=name)
     return app.program.steps

@@ -116,9 +116,12 @@ class Graph:
         read = {name for node in self.nodes for name in node.inputs}
         return {v.name: v.element for v in self.values if v.name.startswith("v") and v.name not in read}
 
+    def value(self, name: str) -> Value:
+        return next(v for v in self.values if v.name == name)
+
     def tolerance(self, name: str) -> float:
         """The largest absolute error that the output may have."""
-        value = next(v for v in self.values if v.name == name)
+        value = self.value(name)
         if value.element != FLOAT:
             return 0.0
         return float(ROOM * np.abs(value.noisy - value.exact).max() + NOISE * np.abs(value.exact).max())

@@ -27,5 +27,5 @@ def test_every_output_and_state_agrees(name: str, tmp_path: Path) -> None:
 def test_mixed_precision(tmp_path: Path) -> None:
     torch.manual_seed(0)
     program = BUILDERS["train"]()
-    result = on_device(program, tmp_path, "mixed")
+    result = on_device(program, tmp_path, {"float_dtype": "mixed"})
     assert 0 < result.error <= tolerance(program, "mixed")

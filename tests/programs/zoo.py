@@ -25,6 +25,7 @@ from tests.programs.general import run
 
 Array = NDArray[np.generic]
 
+SINGLE: Mapping[str, object] = {"float_dtype": "float"}
 PRODUCT_ROUNDOFF = {"float": 2.0**-22, "mixed": 2.0**-8}
 """Relative error of one product of blocks, by float_dtype (backend-kernels.md 5)."""
 
@@ -45,14 +46,14 @@ def tolerance(program: Program, float_dtype: str) -> float:
     return PRODUCT_ROUNDOFF[float_dtype] * (16 + 4 * program.reduction**0.5)
 
 
-def on_device(program: Program, directory: Path, float_dtype: str = "float") -> DeviceResult:
+def on_device(program: Program, directory: Path, options: Mapping[str, object] = SINGLE) -> DeviceResult:
     """Compile and run all phases in order; raises the typed errors of the stages."""
     began = time.process_time()
     states: dict[str, Array] = {}
     outputs: dict[str, Array] = {}
     nodes, steps, error = 0, 0, 0.0
     for phase in program.phases:
-        compile_function(phase.function, dict(phase.samples[0]), directory / phase.name, {"float_dtype": float_dtype})
+        compile_function(phase.function, dict(phase.samples[0]), directory / phase.name, options)
         app = load_app(directory / phase.name / "model.app")
         reference = PFVM(directory / phase.name / "model.onnx.zst")
         wires = {name: outputs[source] for name, source in phase.wired.items()}
