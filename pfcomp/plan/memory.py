@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import Location, MNNode, MNValue
-from pfcomp.layout import Layout
+from pfcomp.kernels.transfer import needs_gathering
+from pfcomp.layout import Layout, Subaxis
+from pfcomp.layout.extents import with_broadcast
+from pfcomp.layout.model import Level
 from pfcomp.plan.linear import Item, Linear, Place
 from pfcomp.plan.tasks import SPILL, Task
 
@@ -147,7 +150,8 @@ class _Allocator:
             name = place + SPILL
             value = self._value(place)
             self.saved[place] = name
-            self.result.spilled[name] = (value, value.layout)
+            aside = _aside(value)
+            self.result.spilled[name] = (aside, aside.layout)
             self.result.tasks.append(Task(MNNode(f"Upload:{name}", "Upload", (value.name,), (name,))))
         del self.spots[place]
 
@@ -155,7 +159,7 @@ class _Allocator:
         wanted = self.linear.places[place]
         source = wanted.dram or self.saved[place]
         name = f"Download:{place}#{self.versions[place] + 1}"
-        item = Item(MNNode(name, "Download", (source,), (place,)))
+        item = Item(MNNode(name, "Download", (source,), (place,), wanted.attributes))
         self._make(place, position, busy, item)
         self._emit(item)
 
@@ -179,6 +183,18 @@ class _Allocator:
 
         node = replace(item.node, inputs=now(item.node.inputs), outputs=now(item.node.outputs))
         self.result.tasks.append(Task(node, item.variant, now(item.scratch), now(item.tables)))
+
+
+def _aside(value: MNValue) -> MNValue:
+    """The form in which a value is stored aside: one that can be sent from either memory, and at any size.
+
+    Where all PEs hold the same, storing gathers sixteen addresses at a time of the first memory; it is left out by
+    storing what every PE of a MAB holds.
+    """
+    if not needs_gathering(value):
+        return value
+    layout = with_broadcast(Layout((*value.layout.axes, (Subaxis(4, Level.PE),))))
+    return replace(value, shape=(*value.shape, 4), layout=layout)
 
 
 def _uses(linear: Linear) -> Mapping[str, list[int]]:
