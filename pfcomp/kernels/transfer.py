@@ -66,15 +66,23 @@ class TransferContext:
 class Transfer(ABC):
     """Addresses `part` of a value on their way between DRAM and LM, piece by piece and in ascending order.
 
-    `share` is the number of transfers that take turns: their open chunks must fit into L2BM twice.
+    `share` is the number of transfers that take turns: their open chunks must fit into L2BM twice. `origin` is where
+    the time slice that moves begins in the image, in long words.
     """
 
     def __init__(
-        self, context: TransferContext, value: MNValue, local: MNValue, part: tuple[int, int], share: int
+        self,
+        context: TransferContext,
+        value: MNValue,
+        local: MNValue,
+        part: tuple[int, int],
+        share: int,
+        origin: int = 0,
     ) -> None:
         self.builder, self.rings, self.log = context.builder, context.rings, context.log
         self.value, self.local = value, local
         self.start, self.stop = part
+        self.origin = origin
         self.spec = ImageSpec.of(value.layout, value.shape, value.dtype.bits)
         self.per_address = self.spec.mab_count * self.spec.pe_count
         recipe = self._recipe()
@@ -115,7 +123,7 @@ class Transfer(ABC):
         words = min(end, self.stop * self.per_address) - first
         size = -(-words * self.factor // 64) * 64
         for half in (0, 1) if self.spec.l2b_split else (0,):
-            where = first * self.factor + half * self.spec.region_words
+            where = self.origin + first * self.factor + half * self.spec.region_words
             dram = operands.dram((self.value.address or 0) + where)
             both = load and not self.spec.l2b_split
             chip = operands.l2bm_of(address, None if both else half)

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
-from pfcomp.kernels.api import Job, Spec
+from pfcomp.kernels.api import Binding, Job
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
-from pfcomp.plan import ways
+from pfcomp.layout.extents import extent
+from pfcomp.layout.model import Level
+from pfcomp.plan import slices, ways
+from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.costs import RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
@@ -80,13 +83,20 @@ class State:
 
 
 class Planner:
-    """Chooses layouts for a graph. `width` is the number of states that survive each node."""
+    """Chooses layouts for a graph.
 
-    def __init__(self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int) -> None:
+    `width` is the number of states that survive each node, `room` the long words of one memory that may be filled.
+    """
+
+    def __init__(
+        self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int, room: int = LM_SIZE
+    ) -> None:
+        self.room = room
         self.graph, self.forced, self.float_dtype, self.width = graph, forced, float_dtype, width
-        self.relays = RelayCosts()
+        self.relays = RelayCosts(room)
         self.immediates = ways.immediates(graph)
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
+        self.early = _stored_early(graph)
 
     def plan(self) -> list[Action]:
         """The cheapest plan found. Raises UnsupportedError PF0421 where a node fits into no state.
@@ -121,8 +131,9 @@ class Planner:
             following = [new for state in states for new in self._after(state, node)]
             if not following:
                 raise _nowhere(node)
-            states = self._best(self._forget(state, position) for state in following)
-        final = [self._stored(state) for state in states]
+            early = [name for name in node.outputs if name in self.early]
+            states = self._best(self._forget(self._stored(state, early), position) for state in following)
+        final = [self._stored(state, [n for n in self.graph.outputs if n not in self.early]) for state in states]
         return min(final, key=lambda state: state.steps)
 
     def _first(self) -> State:
@@ -151,7 +162,7 @@ class Planner:
         return replace(state, there=there, waiting=waiting)
 
     def _needed(self, name: str, position: int) -> bool:
-        return self.last_use.get(name, -1) > position or name in self.graph.outputs
+        return self.last_use.get(name, -1) > position or (name in self.graph.outputs and name not in self.early)
 
     def _after(self, state: State, node: MNNode) -> Iterator[State]:
         if node.op in REARRANGEMENTS:
@@ -159,9 +170,10 @@ class Planner:
             return
         operands = tuple(name for name in ways.operands(node) if name not in self.immediates)
         offered = {name: self._offered(state, name) for name in operands}
-        wanted = [self.forced[name] for name in node.outputs if name in self.forced]
+        images = [self._image(state, name) for name in node.outputs if name in self.graph.outputs]
+        wanted = [layout for layout in images if layout is not None]
         for binding in ways.bindings(self.graph, node, offered, self.float_dtype, wanted):
-            if not all(map(fits, self._specs(node.outputs), binding.outputs)):
+            if not self._has_room(node, binding):
                 continue
             new: State | None = state
             for name, layout in zip(operands, binding.inputs, strict=True):
@@ -173,20 +185,31 @@ class Planner:
                 yield new
 
     def _offered(self, state: State, name: str) -> Layouts:
-        """The layouts in which a tensor exists, or the one in which it will be loaded if that is demanded."""
+        """Layouts in which a tensor exists, or in which it can be loaded if its image has one already."""
         seen = state.waiting.get(name)
-        if name in state.there or seen is None or seen.root not in self.forced:
+        if name in state.there or seen is None:
             return state.there.get(name, ())
-        layout = self.forced[seen.root]
+        layout = self._wanted(state, seen.root)
         for _, job in seen.nodes:
-            view = renamed(job, layout)
-            if view is None:
-                return ()
-            layout = view.layout
-        return (layout,)
+            view = None if layout is None else renamed(job, layout)
+            layout = None if view is None else view.layout
+        return () if layout is None else (layout,)
 
-    def _specs(self, names: Sequence[str]) -> list[Spec]:
-        return [self.graph.specs[name] for name in names]
+    def _fits(self, name: str, layout: Layout) -> bool:
+        return fits(self.graph.specs[name], layout, self.room)
+
+    def _has_room(self, node: MNNode, binding: Binding) -> bool:
+        """True if operands, results and what the kernel needs besides fit into both memories.
+
+        An element-wise result may take the place of an operand.
+        """
+        if not all(map(self._fits, node.outputs, binding.outputs)):
+            return False
+        words = [extent(layout, Level.ADDR) for layout in dict.fromkeys(map(canonical, binding.inputs))]
+        if not ways.is_pointwise(node):
+            words += [extent(layout, Level.ADDR) for layout in binding.outputs]
+            words += [scratch.words for scratch in binding.scratch]
+        return sum(words) <= 2 * self.room
 
     def _rearranged(self, state: State, node: MNNode) -> Iterator[State]:
         """By renaming where possible; otherwise the elements move to any of the usual layouts."""
@@ -213,7 +236,7 @@ class Planner:
                 ready = self._anyhow(ready, name)
         if ready is None:
             return
-        for target in ways.usual_forms(job.outputs[0]):
+        for target in filter(lambda form: self._fits(node.outputs[0], form), ways.usual_forms(job.outputs[0])):
             sources, steps = [], 0
             for k, name in enumerate(node.inputs):
                 costs = [(ways.rearrange_steps(job, k, layout, target), layout) for layout in ready.there[name]]
@@ -225,7 +248,7 @@ class Planner:
 
     def fetch(self, state: State, name: str, layout: Layout) -> State | None:
         """The state in which a tensor exists in `layout`; None if it cannot."""
-        if not fits(self.graph.specs[name], layout):
+        if not self._fits(name, layout):
             return None
         wanted = canonical(layout)
         present = state.there.get(name, ())
@@ -259,13 +282,13 @@ class Planner:
 
     def _load_root(self, state: State, seen: Waiting, layouts: list[Layout]) -> State | None:
         root, spec = seen.root, self.graph.specs[seen.root]
-        forced = self.forced.get(root)
-        if forced is not None and canonical(forced) != canonical(layouts[0]):
+        wanted = self._wanted(state, root)
+        if wanted is not None and canonical(wanted) != canonical(layouts[0]):
             return None
-        if not fits(spec, layouts[0]):
+        if not self._fits(root, layouts[0]) or not slices.suits(spec, self.graph.pieces.get(root), layouts[0]):
             return None
         state = state.did(Load(root, layouts[0]), load_steps(spec, layouts[0])).with_copy(root, layouts[0])
-        state = replace(state, images={**state.images, root: layouts[0]})
+        state = replace(state, images={**state.images, self.graph.in_dram(root): layouts[0]})
         for (node, _), before, after in zip(seen.nodes, layouts, layouts[1:], strict=False):
             state = state.did(Rename(node, before, after), 0).with_copy(node.outputs[0], after)
         return state
@@ -277,18 +300,33 @@ class Planner:
             return None
         root = seen.root
         if root in state.waiting:
-            forced = self.forced.get(root)
-            layouts = [forced] if forced is not None else ways.usual_forms(self.graph.specs[root])
-            state = self._load_root(state, Waiting(root), [layouts[0]]) or state
+            wanted = self._wanted(state, root)
+            layouts = [wanted] if wanted is not None else self._usual(root)
+            loaded = (self._load_root(state, Waiting(root), [layout]) for layout in layouts)
+            state = next((found for found in loaded if found is not None), state)
         for node, _ in seen.nodes:
+            if root not in state.there:
+                return None
             if node.outputs[0] not in state.there:
                 waiting = {n: w for n, w in state.waiting.items() if n != node.outputs[0]}
-                state = min(self._rearranged(replace(state, waiting=waiting), node), key=lambda s: s.steps)
+                moved = self._rearranged(replace(state, waiting=waiting), node)
+                state = min(moved, key=lambda s: s.steps, default=state)
         return state if name in state.there else None
 
-    def _stored(self, state: State) -> State:
+    def _wanted(self, state: State, root: str) -> Layout | None:
+        """The layout that a tensor must be loaded in: as demanded, or as other pieces of it."""
+        forced = self.forced.get(root)
+        return forced if forced is not None or root not in self.graph.pieces else self._chosen(state, root)
+
+    def _chosen(self, state: State, name: str) -> Layout | None:
+        return state.images.get(self.graph.in_dram(name))
+
+    def _usual(self, name: str) -> Sequence[Layout]:
+        return slices.usual_forms(self.graph.specs[name], self.graph.pieces.get(name))
+
+    def _stored(self, state: State, names: Iterable[str]) -> State:
         """Outputs to DRAM: states in the layout of their image, others in the one that is cheapest to store."""
-        for name in self.graph.outputs:
+        for name in names:
             if name in self.graph.inputs or name in self.graph.states:
                 continue
             if name not in state.there:
@@ -297,15 +335,30 @@ class Planner:
             if wanted is not None:
                 state = self.fetch(state, name, wanted) or state
             spec = self.graph.specs[name]
-            layout = wanted or min(state.there[name], key=lambda x: store_steps(spec, x))
+            piece = self.graph.pieces.get(name)
+            present = [layout for layout in state.there[name] if slices.suits(spec, piece, layout)]
+            if wanted is None and not present:
+                wanted = self._usual(name)[0]
+                state = self.fetch(state, name, wanted) or state
+            layout = wanted or min(present, key=lambda x: store_steps(spec, x))
             state = state.did(Store(name, layout), store_steps(spec, layout))
+            if piece is not None:
+                state = replace(state, images={**state.images, piece.tensor: layout})
         return state
 
     def _image(self, state: State, name: str) -> Layout | None:
-        root = name.removesuffix(":out")
-        if name != root and root in self.graph.states:
+        tensor = self.graph.in_dram(name)
+        root = tensor.removesuffix(":out")
+        if tensor != root and root in map(self.graph.in_dram, self.graph.states):
             return state.images.get(root)
-        return self.forced.get(name)
+        return self._wanted(state, name)
+
+
+def _stored_early(graph: CoreGraph) -> frozenset[str]:
+    """Pieces of outputs are stored as soon as they are known, except those of states, whose old values may be read."""
+    made = {name for node in graph.nodes for name in node.outputs}
+    states = {f"{graph.in_dram(name)}:out" for name in graph.states}
+    return frozenset(n for n in graph.outputs if n in graph.pieces and n in made and graph.in_dram(n) not in states)
 
 
 def _is_renaming(job: Job) -> bool:

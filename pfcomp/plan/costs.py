@@ -18,14 +18,17 @@ from pfcomp.relayout.api import Form
 from pfcomp.relayout.guess import relay_guess
 from pfcomp.relayout.planner import relay_plan
 
+TOO_DEAR = 1 << 30
+"""Steps of what cannot be done."""
+
 LATENCY = 6
 """Steps from the first L2BM step of a transfer to its last long word in local memory."""
 
 
 @lru_cache(maxsize=1 << 14)
-def fits(spec: Spec, layout: Layout) -> bool:
-    """True if a value can lie in one local memory and has a DRAM image."""
-    if extent(layout, Level.ADDR) > LM_SIZE:
+def fits(spec: Spec, layout: Layout, room: int = LM_SIZE) -> bool:
+    """True if a value can lie in one local memory of `room` long words and has a DRAM image."""
+    if extent(layout, Level.ADDR) > room:
         return False
     try:
         ImageSpec.of(layout, spec.shape, spec.dtype.bits)
@@ -50,8 +53,12 @@ def store_steps(spec: Spec, layout: Layout) -> int:
 
 @dataclass(slots=True)
 class RelayCosts:
-    """Steps of relayouts: guesses, until `learn` has planned one. One object belongs to one planning of one graph."""
+    """Steps of relayouts: guesses, until `learn` has planned one. One object belongs to one planning of one graph.
 
+    Those that need more than two memories of `room` long words are learnt to be TOO_DEAR.
+    """
+
+    room: int = LM_SIZE
     known: dict[tuple[Form, Form], int] = field(default_factory=dict)
 
     def steps(self, spec: Spec, source: Layout, target: Layout) -> int:
@@ -67,7 +74,7 @@ class RelayCosts:
         forms = _forms(spec, source, target)
         if forms in self.known:
             return False
-        self.known[forms] = _planned(spec, source, target)
+        self.known[forms] = _planned(spec, source, target, self.room)
         return True
 
 
@@ -77,6 +84,9 @@ def _forms(spec: Spec, source: Layout, target: Layout) -> tuple[Form, Form]:
     return Form(spec.shape, bits, canonical(source)), Form(spec.shape, bits, canonical(target))
 
 
-def _planned(spec: Spec, source: Layout, target: Layout) -> int:
+def _planned(spec: Spec, source: Layout, target: Layout, room: int) -> int:
     bits = spec.dtype.bits
-    return relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target)).steps
+    plan = relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target))
+    scratch = [wanted.words for wanted in plan.scratch]
+    words = sum(scratch) + sum(extent(layout, Level.ADDR) for layout in (source, target))
+    return plan.steps if max(scratch, default=0) <= room and words <= 2 * room else TOO_DEAR

@@ -16,7 +16,7 @@ from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan.lower.graph import REARRANGEMENTS
 from pfcomp.plan.lower.views import source_maps
 from pfcomp.plan.region import LOCAL
-from pfcomp.plan.tasks import Task
+from pfcomp.plan.tasks import SPILL, Task
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
 
@@ -55,17 +55,18 @@ class TaskEmitter:
     def _download(self, node: MNNode) -> None:
         value, local = self._value(node.inputs[0]), self._value(node.outputs[0])
         whole = (0, _addresses(value))
-        transfer = Download(self.context, value, local, whole, 1)
+        transfer = Download(self.context, value, local, whole, 1, _origin(node, value))
         for address in range(0, whole[1], transfer.piece):
             transfer.emit(address, min(address + transfer.piece, whole[1]))
-        self.context.padding[local.name] = 0
+        if value.name not in self.graph.states and not value.name.endswith(SPILL):
+            self.context.padding[local.name] = 0  # the host wrote the image; what the chip stores has any padding
 
     def _upload(self, node: MNNode) -> None:
         value, local = self._value(node.outputs[0]), self._value(node.inputs[0])
         whole = (0, _addresses(value))
         if needs_gathering(value):
             prepare_gathered(self.context.builder)
-        transfer = Upload(self.context, value, local, whole, 1)
+        transfer = Upload(self.context, value, local, whole, 1, _origin(node, value))
         for address in range(0, whole[1], transfer.piece):
             transfer.emit(address, min(address + transfer.piece, whole[1]))
         transfer.finish()
@@ -148,6 +149,13 @@ def _tensor(name: str) -> str:
 def _overlap(a: MNValue, b: MNValue) -> bool:
     first, second = a.address or 0, b.address or 0
     return a.location is b.location and first < second + b.size and second < first + a.size
+
+
+def _origin(node: MNNode, value: MNValue) -> int:
+    """Long words before the time slice of the image that a transfer moves."""
+    number = dict(node.attributes).get("slice", 0)
+    assert isinstance(number, int)
+    return number * ImageSpec.of(value.layout, value.shape, value.dtype.bits).slice_words
 
 
 def _addresses(value: MNValue) -> int:

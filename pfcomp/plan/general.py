@@ -1,4 +1,4 @@
-"""Plans any graph: lowering, fusion, layouts, values, addresses; nothing is cut into time slices."""
+"""Plans any graph: lowering, fusion, pieces of what is too large, layouts, values, addresses."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.beam import Planner
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
+from pfcomp.plan.lower.attempts import in_pieces
 from pfcomp.plan.lower.build import Borders, build, job_refusal
 from pfcomp.plan.lower.graph import DTYPES, CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
@@ -40,13 +41,16 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     if options.text("scheduler") != "always_from_dram":
         graph.nodes = fuse_pointwise(graph)
     width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
-    actions = Planner(graph, forced, float_dtype, width).plan()
-    immediates = ways.immediates(graph)
-    linear = linearise(graph, actions, immediates)
     budget = int(LM_SIZE * options.real("sram_budget"))
-    placement = allocate(linear, budget)
-    verify_places(linear, placement, budget)
-    return _schedule(source, graph, linear, placement, float_dtype)
+
+    def attempt(graph: CoreGraph) -> Schedule:
+        actions = Planner(graph, forced, float_dtype, width, budget).plan()
+        linear = linearise(graph, actions, ways.immediates(graph))
+        placement = allocate(linear, budget)
+        verify_places(linear, placement, budget)
+        return _schedule(source, graph, linear, placement, float_dtype)
+
+    return in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
 
 
 def _refuse(graph: CoreGraph) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pfcomp.ir.model import DType, Location, MNNode, MNValue
-from pfcomp.kernels.api import Binding, Scratch, Spec, Table
+from pfcomp.kernels.api import Attribute, Binding, Scratch, Spec, Table
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent, with_broadcast
 from pfcomp.layout.model import Level, Subaxis
+from pfcomp.plan import slices
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
@@ -32,13 +33,20 @@ GATHERED = 16
 class Place:
     """A range of local memory that a value needs: long words per PE, and the memory if it must be a certain one.
 
-    `dram` names the tensor in DRAM that holds the same contents, so that the place may be given up at no cost.
+    `dram` names the tensor in DRAM that holds the same contents, so that the place may be given up at no cost; with
+    `time` it is that time slice of the tensor's image.
     """
 
     name: str
     words: int
     location: Location | None = None
     dram: str | None = None
+    time: int | None = None
+
+    @property
+    def attributes(self) -> tuple[tuple[str, Attribute], ...]:
+        """Of a node that moves the contents between DRAM and local memory."""
+        return () if self.time is None else (("slice", self.time),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +124,19 @@ class _Walk:
         return name
 
     def _load(self, action: Load) -> None:
-        name = self._new(action.tensor, action.layout, dram=action.tensor)
-        self.result.images[action.tensor] = action.layout
-        self._item(MNNode(f"Download:{name}", "Download", (action.tensor,), (name,)))
+        tensor = self._image(action.tensor, action.layout)
+        name = self._new(action.tensor, action.layout, dram=tensor)
+        piece = self.graph.pieces.get(action.tensor)
+        place = replace(self.result.places[name], time=None if piece is None else piece.time)
+        self.result.places[name] = place
+        self._item(MNNode(f"Download:{name}", "Download", (tensor,), (name,), place.attributes))
+
+    def _image(self, name: str, layout: Layout) -> str:
+        """The tensor in DRAM that a value is, or is a piece of; its image has `layout`, or one such slice per piece."""
+        piece = self.graph.pieces.get(name)
+        tensor = name if piece is None else piece.tensor
+        self.result.images[tensor] = layout if piece is None else slices.image_layout(piece, layout)
+        return tensor
 
     def _rename(self, action: Rename) -> None:
         tensor = action.node.outputs[0]
@@ -179,14 +197,16 @@ class _Walk:
 
     def _store(self, action: Store) -> None:
         name = self.value(action.tensor, action.layout)
-        self.result.images[action.tensor] = action.layout
+        tensor = self._image(action.tensor, action.layout)
         value = replace(self.result.values[name], name=action.tensor)
         if needs_gathering(value):
             base = self.result.home[name][0]
             place = self.result.places[base]
             words = -(-place.words // GATHERED) * GATHERED
             self.result.places[base] = replace(place, words=words, location=Location.LM0)
-        self._item(MNNode(f"Upload:{action.tensor}", "Upload", (name,), (action.tensor,)))
+        piece = self.graph.pieces.get(action.tensor)
+        attributes: tuple[tuple[str, Attribute], ...] = () if piece is None else (("slice", piece.time),)
+        self._item(MNNode(f"Upload:{action.tensor}", "Upload", (name,), (tensor,), attributes))
 
     def _item(
         self,

@@ -27,15 +27,15 @@ class _Replay:
         self.linear, self.placement, self.budget = linear, placement, budget
         self.numbers = {place: k * LM_SIZE for k, place in enumerate(linear.places)}
         self.memory = {lm: np.full(LM_SIZE, NOTHING, np.int64) for lm in (Location.LM0, Location.LM1)}
-        self.dram = {place.dram: name for name, place in linear.places.items() if place.dram is not None}
+        self.dram = {(p.dram, p.attributes): name for name, p in linear.places.items() if p.dram is not None}
 
     def run(self) -> None:
         for task in self.placement.tasks:
             if task.node.op == "Upload":
                 self._check(task, task.node.inputs)
-                self.dram[task.node.outputs[0]] = self._home(task.node.inputs[0])[0]
+                self.dram[task.node.outputs[0], task.node.attributes] = self._home(task.node.inputs[0])[0]
             elif task.node.op == "Download":
-                self._fill(task, task.node.outputs, self.dram[task.node.inputs[0]])
+                self._fill(task, task.node.outputs, self.dram[task.node.inputs[0], task.node.attributes])
             else:
                 self._check(task, (*task.node.inputs, *task.tables))
                 self._fill(task, (*task.scratch, *task.node.outputs))

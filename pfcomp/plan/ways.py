@@ -104,14 +104,18 @@ def vector_steps(node: MNNode, specs: Mapping[str, Spec]) -> int:
 @lru_cache(maxsize=4096)
 def usual_forms(spec: Spec) -> tuple[Layout, ...]:
     """Layouts that suit loading, storing and element-wise work, best first."""
+    return all_forms(spec)[:USUAL]
+
+
+@lru_cache(maxsize=4096)
+def all_forms(spec: Spec) -> tuple[Layout, ...]:
+    """As `usual_forms`, without the limit on their number."""
     demand = Demand({"x": spec.shape}, ("x",), ("x",), {})
     found: dict[Layout, Layout] = {}
     for table in candidate_tables(demand, "lpz"):
         layout = layout_of(spec.shape, table)
         layout = twin(layout) if spec.dtype.bits == 64 else layout
         found.setdefault(canonical(layout), layout)
-        if len(found) == USUAL:
-            break
     return tuple(found.values())
 
 

@@ -41,9 +41,35 @@ REARRANGEMENTS = (
 """Operators that only move elements; what they mean stands in `views`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A tensor that is a part of a tensor in DRAM: its number along every axis, and how that one is cut.
+
+    `counts` and `lengths` are numbers and lengths (elements) of the pieces along every axis; the last piece of an axis
+    may be shorter. `written` is true for outputs and states.
+    """
+
+    tensor: str
+    index: tuple[int, ...]
+    counts: tuple[int, ...]
+    lengths: tuple[int, ...]
+    written: bool
+
+    @property
+    def time(self) -> int:
+        """Which time slice of the tensor's image the piece is: row-major over the axes."""
+        number = 0
+        for index, count in zip(self.index, self.counts, strict=True):
+            number = number * count + index
+        return number
+
+
 @dataclass(slots=True)
 class CoreGraph:
-    """Nodes whose operators have kernels or are rearrangements, in topological order."""
+    """Nodes whose operators have kernels or are rearrangements, in topological order.
+
+    Where `pieces` has an entry for an input, state or output, that one is a part of a larger tensor in DRAM.
+    """
 
     specs: dict[str, Spec]
     inputs: tuple[str, ...]
@@ -51,6 +77,11 @@ class CoreGraph:
     outputs: tuple[str, ...]
     constants: dict[str, Array]
     nodes: list[MNNode] = field(default_factory=list)
+    pieces: dict[str, Piece] = field(default_factory=dict)
+
+    def in_dram(self, name: str) -> str:
+        """The tensor in DRAM that an input, state, constant or output is, or is a piece of."""
+        return self.pieces[name].tensor if name in self.pieces else name
 
     def job(self, node: MNNode, float_dtype: str) -> Job:
         """The node as its kernel sees it."""
