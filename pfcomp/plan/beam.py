@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
@@ -58,9 +59,9 @@ class State:
 
     def key(self) -> tuple[object, ...]:
         """Equal for states that have the same future."""
-        there = tuple(sorted((n, tuple(sorted(str(canonical(x)) for x in ls))) for n, ls in self.there.items()))
-        images = tuple(sorted((n, str(canonical(x))) for n, x in self.images.items()))
-        return there, tuple(sorted(self.waiting)), images
+        there = frozenset((n, frozenset(map(_name, layouts))) for n, layouts in self.there.items())
+        images = frozenset((n, _name(layout)) for n, layout in self.images.items())
+        return there, frozenset(self.waiting), images
 
     def did(self, action: Action, steps: int) -> State:
         return replace(self, steps=self.steps + steps, trail=Trail(action, self.trail))
@@ -68,7 +69,7 @@ class State:
     def with_copy(self, tensor: str, layout: Layout) -> State:
         """The tensor exists in `layout` as well."""
         present = self.there.get(tensor, ())
-        if any(canonical(layout) == canonical(other) for other in present):
+        if _name(layout) in map(_name, present):
             return self
         waiting = {name: w for name, w in self.waiting.items() if name != tensor}
         return replace(self, there={**self.there, tensor: (*present, layout)}, waiting=waiting)
@@ -80,6 +81,12 @@ class State:
             found.append(trail.action)
             trail = trail.before
         return found[::-1]
+
+
+@lru_cache(maxsize=1 << 16)
+def _name(layout: Layout) -> str:
+    """The same for layouts that put every element into the same place."""
+    return str(canonical(layout))
 
 
 class Planner:
@@ -250,9 +257,9 @@ class Planner:
         """The state in which a tensor exists in `layout`; None if it cannot."""
         if not self._fits(name, layout):
             return None
-        wanted = canonical(layout)
+        wanted = _name(layout)
         present = state.there.get(name, ())
-        if any(canonical(other) == wanted for other in present):
+        if wanted in map(_name, present):
             return state
         if name in state.waiting and not present:
             loaded = self._loaded(state, name, layout)
