@@ -58,8 +58,12 @@ def make_folder(folder: Path) -> None:
 
 
 def temporary_name(path: Path) -> Path:
-    """A name beside `path` that no other process or thread uses: `.<name>.<process>.<number>.tmp`."""
-    return path.with_name(f".{path.name}.{os.getpid()}.{next(_counter)}.tmp")
+    """A name beside `path` that no other process or thread uses: `.<name>.<process>.<number>.tmp`.
+
+    Names that exist are passed over: they were left by a killed process that had this process's number.
+    """
+    names = (path.with_name(f".{path.name}.{os.getpid()}.{number}.tmp") for number in _counter)
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def atomic_write(path: str | Path, data: bytes | memoryview) -> None:

@@ -14,13 +14,23 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from pfcomp.artifacts import atomic_write, canonical_json, is_alive, read_bytes, sha256, temporary_name
+from pfcomp.artifacts import (
+    atomic_write,
+    canonical_json,
+    is_alive,
+    read_bytes,
+    remove_leftovers,
+    sha256,
+    temporary_name,
+    unwritable,
+)
 from pfcomp.errors import ArtifactError, PfcompError
 
 Figures = tuple[tuple[str, int | float | str], ...]
@@ -32,6 +42,8 @@ ENTRY = "entry.json"
 TAG = "CACHEDIR.TAG"  # lets backup programs skip the folder, and us recognise it as ours
 TAG_TEXT = b"Signature: 8a477f597d28d172789f06886806bc55\n# Compilation cache of pfcomp; safe to delete.\n"
 DEFAULT_LIMIT = 10 << 30
+
+_warned: set[Path] = set()  # cache folders of which a warning has been given
 
 
 class CacheWarning(UserWarning):
@@ -77,7 +89,8 @@ class Cache:
             content = json.loads((place / ENTRY).read_bytes())
             files = {str(name): _verified(place, str(name), digest) for name, digest in content["files"].items()}
             figures = tuple((str(name), value) for name, value in content["figures"])
-            os.utime(place / ENTRY)
+            with suppress(OSError):  # a cache that this process may only read
+                os.utime(place / ENTRY)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, PfcompError):
@@ -90,14 +103,21 @@ class Cache:
     def store(
         self, stage: str, key: Mapping[str, Any], directory: Path, names: Sequence[str], figures: Figures
     ) -> None:
-        """Publishes the files `names` of `directory`; warns (CacheWarning) where the folder cannot be written."""
+        """Publishes the files `names` of `directory`.
+
+        Warns (CacheWarning), once in a process, where the folder cannot be written.
+        """
         if stage not in self.stages:
             return
         try:
             self._publish(stage, key, {name: read_bytes(directory / name) for name in names}, figures)
             self.collect()
         except (OSError, PfcompError) as error:
-            warnings.warn(f"cache {self.folder} not used: {error}", CacheWarning, stacklevel=2)
+            if self.folder not in _warned:
+                _warned.add(self.folder)
+                reason = error if isinstance(error, PfcompError) else unwritable(self.folder, error)
+                hint = "make it writable and check the free space, or choose another cache_dir"
+                warnings.warn(f"cache {self.folder} not used: {reason.what}; {hint}", CacheWarning, stacklevel=2)
 
     def place(self, stage: str, key: Mapping[str, Any]) -> Path:
         """The folder of the entry for `key`, whether or not it exists."""
@@ -135,6 +155,7 @@ class Cache:
         """Removes the least recently used entries until at most `limit` (default: the cache's) bytes remain.
 
         Also removes what killed processes left. Returns the number of entries removed; 0 while another process does it.
+        Raises UsageError PF0502 where the folder cannot be written.
         """
         try:
             with FileLock(self.folder / ".lock", timeout=0):
@@ -142,6 +163,8 @@ class Cache:
                 return self._shrink(self.limit if limit is None else limit)
         except Timeout:
             return 0
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
 
     def _shrink(self, limit: int) -> int:
         entries = self.entries()
@@ -150,12 +173,12 @@ class Cache:
         for entry in entries:
             if excess <= 0:
                 break
-            _remove(entry.folder)
+            removed += _remove(entry.folder)
             excess -= entry.size
-            removed += 1
         return removed
 
     def _remove_leftovers(self) -> None:
+        remove_leftovers(self.folder)
         for kind in KINDS.values():
             for scratch in (self.folder / kind).glob(".*.tmp"):
                 owner = scratch.name.split(".")[-3]
@@ -163,13 +186,15 @@ class Cache:
                     shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> int:
-        """Removes all entries and nothing else; returns their number. Raises ArtifactError PF0530, see `require`."""
+        """Removes all entries and nothing else; returns their number.
+
+        Raises ArtifactError PF0530, see `require`, and UsageError PF0502 where the folder cannot be written.
+        """
         self.require()
         removed = 0
         for kind in KINDS.values():
             for folder in (self.folder / kind).glob("*") if (self.folder / kind).is_dir() else ():
-                _remove(folder)
-                removed += 1
+                removed += _remove(folder)
         return removed
 
     def require(self) -> None:
@@ -207,11 +232,17 @@ def _verified(place: Path, name: str, digest: str) -> bytes:
     return data
 
 
-def _remove(folder: Path) -> None:
-    """Takes an entry away by one rename, then deletes it, so that no reader finds half of it."""
+def _remove(folder: Path) -> bool:
+    """Takes an entry away by one rename, then deletes it, so that no reader finds half of it.
+
+    False if another process was first. Raises UsageError PF0502 where the folder cannot be written.
+    """
     scratch = temporary_name(folder)
     try:
         folder.rename(scratch)
-    except OSError:
-        return  # another process was first
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise unwritable(folder.parent, error) from error
     shutil.rmtree(scratch, ignore_errors=True)
+    return True

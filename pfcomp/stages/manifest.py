@@ -145,9 +145,19 @@ def check_readable(directory: Path) -> None:
     if not (directory / NAME).exists():
         return
     records = load(directory).records
-    if "codegen" not in records and (directory / "model.app").exists():
+    if (directory / "model.app").exists() and ("codegen" not in records or _is_old(records, directory)):
         what = "its last compilation did not come to an end, model.app may be an old one"
         raise ArtifactError("PF0523", what, where=str(directory), hint="compile again")
+
+
+def _is_old(records: Mapping[Stage, Record], directory: Path) -> bool:
+    """True if an earlier stage ran again since codegen and wrote something else.
+
+    A file that was changed by hand is none of that, nor is one that codegen read after such a change.
+    """
+    written = {name: digest for record in records.values() for name, digest in record.outputs.items()}
+    suspects = {n: digest for n, digest in records["codegen"].inputs.items() if written.get(n) != digest}
+    return any((directory / n).exists() and sha256_file(directory / n) != digest for n, digest in suspects.items())
 
 
 def stage_key(stage: Stage, directory: Path, options: Options, reads: tuple[str, ...]) -> Record:
