@@ -18,8 +18,8 @@ from pfcomp.kernels.contraction.deliver import Sink
 from pfcomp.kernels.contraction.loops import Batch, Chunk, Column, Loops, Tile
 from pfcomp.kernels.contraction.modes import Mode
 
-LIVE_WORDS = 32
-"""Accumulators that a block keeps, in vectors of four long words: a quarter of the register files."""
+MOST_SUMS = 32
+"""Accumulators that a block keeps: a quarter of the register files, or half of them where they are wide."""
 MOST_GROUPS = 16
 """Column groups of a block: longer ones would only hold more normalised vectors."""
 
@@ -34,19 +34,18 @@ class Block:
     groups: Sequence[Four]
 
 
-def blocks(tiles: Sequence[Tile], groups: Sequence[Four], mode: Mode) -> Iterator[Block]:
-    """All pairs of tiles and column groups, in even blocks of at most LIVE_WORDS."""
-    height, width = block_shape(len(tiles), len(groups), mode)
+def blocks(tiles: Sequence[Tile], groups: Sequence[Four]) -> Iterator[Block]:
+    """All pairs of tiles and column groups, in even blocks of at most MOST_SUMS."""
+    height, width = block_shape(len(tiles), len(groups))
     for row in range(0, len(tiles), height):
         for column in range(0, len(groups), width):
             yield Block(tiles[row : row + height], groups[column : column + width])
 
 
-def block_shape(tiles: int, groups: int, mode: Mode) -> tuple[int, int]:
+def block_shape(tiles: int, groups: int) -> tuple[int, int]:
     """Tiles and column groups of a block."""
-    most = LIVE_WORDS * 2 // mode.accumulator
-    width = _even(groups, min(MOST_GROUPS, most))
-    return _even(tiles, most // width), width
+    width = _even(groups, MOST_GROUPS)
+    return _even(tiles, MOST_SUMS // width), width
 
 
 def _even(count: int, most: int) -> int:
@@ -67,7 +66,7 @@ class Accumulator:
         """All products, delivered block by block."""
         groups = sink.fours(loops.columns)
         for batch in loops.batches:
-            for block in blocks(loops.tiles, groups, self.mode):
+            for block in blocks(loops.tiles, groups):
                 self._block(batch, block, loops.chunks, sink)
         sink.finish()
 

@@ -81,7 +81,7 @@ def _batches(problem: Problem, sizes: Sizes) -> tuple[int, int, int]:
 def _products(problem: Problem, chunks: int, tiles: int, groups: int) -> int:
     """Steps of the busiest of MAU, ALU and matrix writes."""
     mode = problem.mode
-    height, width = block_shape(tiles, groups, mode)
+    height, width = block_shape(tiles, groups)
     blocks = -(-tiles // height) * -(-groups // width)
     passes = blocks * chunks * len(mode.words)
     calc = height * width * len(mode.fma)
