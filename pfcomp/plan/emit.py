@@ -58,8 +58,8 @@ class TaskEmitter:
         transfer = Download(self.context, value, local, whole, 1, _origin(node, value))
         for address in range(0, whole[1], transfer.piece):
             transfer.emit(address, min(address + transfer.piece, whole[1]))
-        if value.name not in self.graph.states and not value.name.endswith(SPILL):
-            self.context.padding[local.name] = 0  # the host wrote the image; what the chip stores has any padding
+        if value.name in self.graph.constants and not value.name.endswith(SPILL):
+            self.context.padding[local.name] = 0  # the loader wrote the image; what a program stores has any padding
 
     def _upload(self, node: MNNode) -> None:
         value, local = self._value(node.outputs[0]), self._value(node.inputs[0])

@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Array, Node, agree
+from pfcomp.emulator import Machine
+from pfcomp.layout.image import to_image
+from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Array, Node, agree, read
+from tests.programs.harness import write
 
 RNG = np.random.default_rng(11)
 
@@ -175,3 +178,24 @@ def test_values_that_do_not_fit_are_stored_aside(tmp_path: Path) -> None:
     results = {f"{name}2": FLOAT for name in names}
     app = agree(tmp_path, nodes, inputs, results, {"axes": ints(1)}, options=small)
     assert any(constant.info.name.endswith("@spill") for constant in app.constants)
+
+
+def test_padding_of_an_input_may_hold_anything(tmp_path: Path) -> None:
+    """An input can be another program's output, whose padding is whatever was computed there."""
+    nodes = [N("MatMul", "xw", "y"), N("ReduceMax", "xa", "m")]
+    inputs = {"x": f(5, 7), "w": f(7, 3)}
+    constants = {"a": ints(1)}
+    options = {"float_dtype": "float"}
+    app = agree(tmp_path, nodes, inputs, {"y": FLOAT, "m": FLOAT}, constants, options)
+    machine = Machine()
+    for tensor in app.inputs:
+        clean = to_image(np.ones(tensor.shape, np.float32), tensor.layout)
+        padding = clean == 0
+        image = to_image(inputs[tensor.name], tensor.layout)
+        write(machine, tensor.begin, np.where(padding, np.uint64(0x7149F2CA7149F2CA), image))
+    for constant in app.constants:
+        write(machine, constant.info.begin, constant.image)
+    machine.run(machine.load(app.program))
+    found = {tensor.name: read(machine, tensor) for tensor in app.outputs}
+    np.testing.assert_allclose(found["y"], inputs["x"] @ inputs["w"], rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(found["m"], inputs["x"].max(1, keepdims=True))
