@@ -189,10 +189,10 @@ def test_padding_of_an_input_may_hold_anything(tmp_path: Path) -> None:
     app = agree(tmp_path, nodes, inputs, {"y": FLOAT, "m": FLOAT}, constants, options)
     machine = Machine()
     for tensor in app.inputs:
-        clean = to_image(np.ones(tensor.shape, np.float32), tensor.layout)
-        padding = clean == 0
-        image = to_image(inputs[tensor.name], tensor.layout)
-        write(machine, tensor.begin, np.where(padding, np.uint64(0x7149F2CA7149F2CA), image))
+        held = to_image(np.ones(tensor.shape, np.float32), tensor.layout).view(np.uint32)
+        image = to_image(inputs[tensor.name], tensor.layout).view(np.uint32)
+        junk = np.where(held == 0, np.uint32(0x7149F2CA), image)
+        write(machine, tensor.begin, junk.view(np.uint64))
     for constant in app.constants:
         write(machine, constant.info.begin, constant.image)
     machine.run(machine.load(app.program))
