@@ -38,8 +38,9 @@ def relay_guess(source: Form, target: Form) -> int:
     if digits is None:
         return NO_EXCHANGE * _crossing(source, target, words, _outermost(source, target))
     changed = changes(exchange(digits))
-    if all(_selects(source.layout, row) for row in changed):
-        return extent(target.layout, Level.ADDR) // VECTOR + SELECT
+    words_apart = [row for row in changed if _leaves_words(row)]
+    if all(_selects(source.layout, row) for row in changed if row not in words_apart):
+        return extent(target.layout, Level.ADDR) // VECTOR * (3 if words_apart else 1) + SELECT
     if all(_unites(target.layout, row) for row in changed):
         return extent(target.layout, Level.ADDR) // UNITED + UNITE
     crossed = {slot.level for row in changed for slot in (row.source, row.target) if slot is not None}
@@ -53,6 +54,13 @@ def _selects(source: Layout, row: Moved) -> bool:
         return False
     level = row.target.level
     return level is Level.ADDR or (level is not Level.W and not _bits(row.target, row.size) & used_bits(source, level))
+
+
+def _leaves_words(row: Moved) -> bool:
+    """The words of a long word go to addresses of their own."""
+    if row.source is None or row.target is None:
+        return False
+    return (row.source.level, row.target.level) == (Level.W, Level.ADDR)
 
 
 def _unites(target: Layout, row: Moved) -> bool:
