@@ -124,9 +124,9 @@ class Context:
     ) -> CompiledFunction:
         """Compile `function` for inputs like `inputs` into the folder `codegen_dir`.
 
-        `io_spec_constraints` forces inputs and outputs of these names to the layouts of the given specs. The other
-        keywords of the SDK are accepted: those that only steer its own exporter or compiler have no effect. On
-        `pfvm:*` only the stages up to onnx run. Raises the typed errors of the stages.
+        `io_spec_constraints` forces inputs, outputs and registered tensors of these names to the layouts of the given
+        specs. The other keywords of the SDK are accepted: those that only steer its own exporter or compiler have no
+        effect. On `pfvm:*` only the stages up to onnx run. Raises the typed errors of the stages.
         """
         self.activate()
         keep_programs(Path(codegen_dir))

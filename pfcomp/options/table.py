@@ -84,7 +84,7 @@ _ROWS = (
         "io_layouts",
         "mapping",
         {},
-        "forced device form of inputs and outputs by name: `<layout>` or `<dtype>/<layout>`; set by"
+        "forced device form of inputs, outputs and registered tensors by name: `<layout>` or `<dtype>/<layout>`; set by"
         " `io_spec_constraints`",
         stages=("schedule",),
     ),

@@ -357,7 +357,7 @@ class Planner:
         tensor = self.graph.in_dram(name)
         root = tensor.removesuffix(":out")
         if tensor != root and root in map(self.graph.in_dram, self.graph.states):
-            return state.images.get(root)
+            return state.images.get(root) or self._wanted(state, name)
         return self._wanted(state, name)
 
 

@@ -24,7 +24,7 @@ from pfcomp.plan.lower.graph import DTYPES, CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
-from pfcomp.plan.source_graph import Offender, SourceGraph, describe
+from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
 
 WIDTH = {"canonical": 1}
 """Beam width by the option layout_planner; others have DEFAULT_WIDTH."""
@@ -94,9 +94,12 @@ def _schedule(
 
 
 def _in_dram(name: str, graph: CoreGraph, linear: Linear, source: SourceGraph) -> MNValue:
-    """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""
+    """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one.
+
+    A state that is only written has the form of its next value, so that it need not be converted between calls.
+    """
     spec = graph.specs[name]
-    layout = linear.images.get(name) or ways.usual_forms(spec)[0]
+    layout = linear.images.get(name) or linear.images.get(f"{name}{UPDATE}") or ways.usual_forms(spec)[0]
     known = source.tensors.get(name)
     host = DTYPES[known.element] if known is not None else spec.dtype
     return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM, torch_dtype=host.value))

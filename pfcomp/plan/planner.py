@@ -22,7 +22,7 @@ from pfcomp.plan.layouts import Demand, axis_sizes, candidate_tables
 from pfcomp.plan.lower.graph import DTYPES, device_dtypes
 from pfcomp.plan.model import Region, Schedule
 from pfcomp.plan.region import LOCAL, PlannedRegion, RegionInput, plan_region
-from pfcomp.plan.source_graph import SourceGraph
+from pfcomp.plan.source_graph import UPDATE, SourceGraph
 
 BITS = 32
 
@@ -77,18 +77,23 @@ def _bits(array: NDArray[np.generic]) -> int:
 def forced_layouts(
     constraints: Mapping[str, str], source: SourceGraph, dtypes: Mapping[str, DType] = DTYPES
 ) -> dict[str, Layout]:
-    """Layouts by name from `<layout>` or `<dtype>/<layout>`; raises UnsupportedError PF0406 for foreign names."""
+    """Layouts by name from `<layout>` or `<dtype>/<layout>`; a state's next value gets the state's.
+
+    Raises UnsupportedError PF0406 for foreign names.
+    """
     forced: dict[str, Layout] = {}
+    following = [f"{name}{UPDATE}" for name in source.states]
+    known = [*source.inputs, *(name for name in source.outputs if name not in following), *source.states]
     for name, text in constraints.items():
-        if name not in source.inputs and name not in source.outputs:
-            known = ", ".join(source.inputs + source.outputs)
-            raise UnsupportedError("PF0406", f"{name!r} is neither an input nor an output", hint=f"known: {known}")
+        if name not in known:
+            what = f"{name!r} is neither an input nor an output, nor a registered tensor of the function"
+            raise UnsupportedError("PF0406", what, hint=f"known: {', '.join(known)}")
         dtype, slash, layout = text.rpartition("/")
         own = dtypes[source.tensors[name].element]
         if slash and dtype != own:
             raise UnsupportedError("PF0406", f"{name} cannot be {dtype}: on the device it is {own}")
         forced[name] = Layout.parse(layout)
-    return forced
+    return forced | {f"{name}{UPDATE}": layout for name, layout in forced.items() if name in source.states}
 
 
 @dataclass(slots=True)
@@ -150,9 +155,14 @@ class _Planner:
         )
 
     def _value(self, name: str) -> MNValue:
-        """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one."""
+        """A tensor in DRAM. The form of an input that no node reads does not matter, but it must have one.
+
+        A state that is only written has the form of its next value, so that it need not be converted between calls.
+        """
         if name in self.whole:
             return self.whole[name]
+        if f"{name}{UPDATE}" in self.whole:
+            return replace(self.whole[f"{name}{UPDATE}"], name=name)
         shape = self.source.tensors[name].shape
         table = candidate_tables(Demand({name: shape}, (name,), (), {}), "lpz")[0]
         return _dram_value(name, shape, layout_of(shape, table))

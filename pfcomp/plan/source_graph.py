@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SOURCE_KEY = "pfcomp.source"
 MAX_RANK = 8
+UPDATE = ":out"
+"""The output `s:out` is the next value of the state `s`."""
 
 STREAMED = frozenset(["Abs", "Add", "Identity", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Sum"])
 """Operators of graphs that are planned as regions, with time slices (`pfcomp.plan.region`)."""
@@ -42,8 +44,7 @@ class Tensor:
 class SourceGraph:
     """Tensors by name, nodes in topological order, graph inputs and outputs in order, contents of constants.
 
-    `states` are the model's inputs with a first value: tensors that stay on the device between calls. The output
-    `<state>:out` is a state's next value.
+    `states` are the model's inputs with a first value: tensors that stay on the device between calls; see UPDATE.
     """
 
     tensors: dict[str, Tensor]

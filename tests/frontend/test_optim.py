@@ -177,3 +177,25 @@ def test_optimizers_that_read_values_are_refused_by_name():
     _, _, step = torch_step(torch.optim.Adagrad)
     with pytest.raises(SourceError, match=r"PF0308: test_optim.py:\d+: torch.optim.Adagrad reads .* use MNCoreAdam"):
         capture(step, SAMPLE)
+
+
+@pytest.mark.parametrize("eager_steps", [0, 1])
+def test_lbfgs_is_refused_by_name(eager_steps):
+    net = model()
+    optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=2)
+    set_tensor_name_in_module(net, "net")
+
+    def step(i):
+        def closure():
+            optimizer.zero_grad()
+            loss = ((net(i["x"]) - i["y"]) ** 2).mean()
+            loss.backward()
+            return loss
+
+        return {"loss": optimizer.step(closure)}
+
+    for _ in range(eager_steps):
+        step(SAMPLE)
+    set_buffer_name_in_optimizer(optimizer, "opt")
+    with pytest.raises(SourceError, match=r"PF0308: test_optim.py:\d+: torch.optim.LBFGS reads .* use MNCoreAdam"):
+        capture(step, SAMPLE)

@@ -14,12 +14,12 @@ class Elementwise:
 
     sample = torch.empty(8, 8)
 
-    def __init__(self, device, folder, seed):
+    def __init__(self, device, folder, seed, switches):
         generator = torch.Generator().manual_seed(seed)
         self.weight, self.mean = (torch.randn(8, 8, generator=generator) for _ in range(2))
         set_tensor_name(self.weight, "weight")
         set_tensor_name(self.mean, "mean")
-        self.inputs = [torch.randn(8, 8, generator=generator) for _ in range(SWITCHES // 2)]
+        self.inputs = [torch.randn(8, 8, generator=generator) for _ in range(switches // 2)]
         self.context = Context(MNDevice(device))
         self.context.register_param(self.weight)
         self.step = self.context.compile(self.function, {"x": self.sample}, folder, options=OPTIONS)
@@ -37,10 +37,10 @@ class Elementwise:
 class Linear:
     """A linear model with momentum."""
 
-    def __init__(self, device, folder, seed):
+    def __init__(self, device, folder, seed, switches):
         torch.manual_seed(seed)
-        self.model = torch.nn.Linear(6, 3)
-        self.inputs = list(torch.randn(SWITCHES // 2, 4, 6))
+        self.model = torch.nn.Linear(16, 4)
+        self.inputs = list(torch.randn(switches // 2, 8, 16))
         self.optimizer = MNCoreSGD(self.model.parameters(), 0.05, 0.9, 0.0)
         self.context = Context(MNDevice(device))
         set_tensor_name_in_module(self.model, "model")
@@ -68,23 +68,30 @@ def bits(tensors):
 
 
 @pytest.mark.parametrize(
-    ("training", "device"), [(Elementwise, "emu2"), (Elementwise, "pfvm:cpu"), (Linear, "pfvm:cpu")]
+    ("training", "device", "switches"),
+    [
+        (Elementwise, "emu2", SWITCHES),
+        (Elementwise, "pfvm:cpu", SWITCHES),
+        (Linear, "pfvm:cpu", SWITCHES),
+        (Linear, "emu2", 10),
+        pytest.param(Linear, "emu2", SWITCHES, marks=pytest.mark.slow),
+    ],
 )
-def test_a_hundred_switches(training, device, tmp_path, monkeypatch):
+def test_switches_lose_nothing(training, device, switches, tmp_path, monkeypatch):
     alone = []
     for seed in (1, 2):
-        one = training(device, tmp_path / f"alone{seed}", seed)
+        one = training(device, tmp_path / f"alone{seed}", seed, switches)
         losses = [one.step({"x": x})["loss"].cpu() for x in one.inputs]
         alone.append((bits(losses), bits(one.results())))
 
     switched = []
     leave = type(one.context.registry).leave_device
     monkeypatch.setattr(type(one.context.registry), "leave_device", lambda self: (switched.append(self), leave(self)))
-    pair = [training(device, tmp_path / f"pair{seed}", seed) for seed in (1, 2)]
+    pair = [training(device, tmp_path / f"pair{seed}", seed, switches) for seed in (1, 2)]
     losses = [[], []]
-    for turn in range(SWITCHES):
+    for turn in range(switches):
         one = pair[turn % 2]
         losses[turn % 2].append(one.step({"x": one.inputs[turn // 2]})["loss"])
     together = [(bits([loss.cpu() for loss in losses[i]]), bits(pair[i].results())) for i in range(2)]
     assert together == alone
-    assert len(switched) >= SWITCHES
+    assert len(switched) >= switches

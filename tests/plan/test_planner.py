@@ -75,7 +75,7 @@ def test_a_budget_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("layouts", "part"),
     [
-        ({"nobody": "((3:1), (4:3))"}, "neither an input nor an output"),
+        ({"nobody": "((3:1), (4:3))"}, "neither an input nor an output, nor a registered tensor"),
         ({"x": "Half/((3:1), (1:1, 4_W:1, 4_PE:1))"}, "cannot be Half"),
         ({"x": "((3:1), (1:1, 2_W:1, 4_PE:1); B@[MAB,L1B,L2B])", "y": "((3:1), (4_MAB:1))"}, "would have"),
     ],
