@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from onnx import helper
 
 from pfcomp.artifacts import read_zst, write_zst
 from pfcomp.errors import ArtifactError, PfcompError, SourceError, UsageError
@@ -14,7 +15,8 @@ from pfcomp.options import STAGES, resolve
 from pfcomp.stages import manifest as manifests
 from pfcomp.stages.execute import locked
 from pfcomp.stages.pipeline import compile_function, compile_onnx, run_stages
-from pfcomp.stages.table import FILES, TABLE, stage_range
+from pfcomp.stages.report import StageReport
+from pfcomp.stages.table import FILES, MODEL, TABLE, stage_range
 from tests.stages.fakes import fake_tables, fakes, model_fakes
 
 
@@ -45,7 +47,8 @@ def tree(directory):
 
 def test_all_stages_run_in_order_and_write_their_files(tmp_path, build):
     assert build(tmp_path / "a") == list(STAGES)
-    assert set(tree(tmp_path / "a")) == {*FILES, "manifest.json", ".lock"} - {"source.onnx.zst"}
+    other_source, beside = "source.onnx.zst", {"source.onnx.data", "model.onnx.data"}
+    assert set(tree(tmp_path / "a")) == {*FILES, "manifest.json", ".lock"} - {other_source, *beside}
 
 
 def test_only_trace_runs_again_when_nothing_changed(tmp_path, build):
@@ -182,7 +185,19 @@ def test_the_kind_of_source_may_change(tmp_path, build, ran):
     assert tree(tmp_path / "a") == tree(tmp_path / "c")
 
 
-def test_out_onnx_receives_the_model(tmp_path, build):
+def test_out_onnx_receives_the_model(tmp_path):
+    keywords = fakes()
+
+    def write_model(directory, options):
+        model = helper.make_model(helper.make_graph([], "empty", [], []))
+        write_zst(directory / MODEL, model.SerializeToString())
+        return StageReport("onnx", (), (MODEL,))
+
+    keywords["tables"]["onnx"] = replace(keywords["tables"]["onnx"], run=write_model)
+
+    def build(directory, options):
+        compile_function(function, {"x": 1}, directory, options, **keywords)
+
     build(tmp_path / "a", {"out_onnx": str(tmp_path / "model.onnx")})
     assert (tmp_path / "model.onnx").read_bytes() == read_zst(tmp_path / "a" / "model.onnx.zst")
     with pytest.raises(UsageError, match=r"PF0502: .*none: cannot be written"):
