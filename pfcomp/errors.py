@@ -164,7 +164,7 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0406": ErrorInfo(
         UnsupportedError,
         "Forced layout cannot be met",
-        "Name an input, output or registered tensor, use a layout that its neighbours can share, or drop the constraint.",
+        "Name an input, output or registered tensor; use a layout that its neighbours can share, or none.",
     ),
     "PF0408": ErrorInfo(ArtifactError, "Damaged or foreign schedule file", "Compile again; the stage rewrites it."),
     "PF0409": ErrorInfo(UnsupportedError, "Reserved name", "Rename the value: the suffix marks on-chip copies."),
