@@ -63,7 +63,8 @@ def bindings(job: Job, offered: str = "") -> Iterator[Binding]:
 
 
 def numbers(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).integers(-50, 50, shape).astype(HOST[dtype])
+    low, high = (0, 2) if dtype is DType.BOOL else (-50, 50)
+    return np.random.default_rng(seed).integers(low, high, shape).astype(HOST[dtype])
 
 
 GATHERS = [
