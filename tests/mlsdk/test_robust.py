@@ -20,7 +20,8 @@ OPTIONS = {"float_dtype": "float"}
 BROKEN = "PF0607: accumulate: ZeroDivisionError"
 
 OPEN = """
-import os, sys, torch
+import os, signal, sys, torch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell inherit that it is ignored
 from mlsdk import Context, MNDevice
 add = Context(MNDevice("mncore2:0")).load_codegen_dir(sys.argv[1])
 ones = torch.ones(3, 4)
@@ -61,10 +62,13 @@ def start(program, folder):
 
 
 def test_ctrl_c_ends_a_program_and_frees_the_board(folder):
-    process = start(LOOP, folder)
-    assert process.stdout.readline() == "started\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    with start(LOOP, folder) as process:
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT), err
     assert err.rstrip().endswith("KeyboardInterrupt")
     with acquired((0,), seconds=0):
