@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from pfcomp.ir.model import Location, MNGraph, MNNode, MNValue
+from pfcomp.ir.model import LM_WORDS, Location, MNGraph, MNNode, MNValue
 from pfcomp.isa.pack import Builder, Stats, pack
 from pfcomp.kernels.api import Binding, KernelContext, Spec
 from pfcomp.layout import Layout, Level
@@ -32,7 +32,6 @@ Tensors = dict[str, torch.Tensor]
 Function = Callable[[Tensors], Tensors]
 
 LMS = (Location.LM0, Location.LM1)
-LM_WORDS = 2048
 TRANSFERS = ("Download", "Upload")
 TRIED = 8
 """Ways that are packed, the ones with the lowest estimates; the best of them counts."""

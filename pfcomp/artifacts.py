@@ -10,7 +10,10 @@ import hashlib
 import itertools
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import zstandard
 
@@ -71,12 +74,19 @@ def atomic_write(path: str | Path, data: bytes | memoryview) -> None:
 
     The folder must exist. Raises UsageError PF0502 where it cannot be written.
     """
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+    """As `atomic_write`, for contents that are written piece by piece; an exception leaves the old content."""
     target = Path(path)
     scratch = temporary_name(target)
     try:
         try:
             with scratch.open("wb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             scratch.replace(target)

@@ -38,7 +38,7 @@ NOTHING = 1e-11
 AMPLIFIED = 10
 """How much farther from the double-precision curve we may be than eager torch in single precision is."""
 
-_TORCHVISION = torch.library.Library("torchvision", "FRAGMENT")  # an operator lives as long as its library
+_TORCHVISION = torch.library.Library("torchvision", "FRAGMENT")  # its operators live as long as this object
 
 Function = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import onnx_ir as ir
 
+from pfcomp.collection import no_collection
 from pfcomp.errors import UnsupportedError
 from pfcomp.frontend.graph import Arg, CapturedGraph, Node, Ref, TensorSpec
 from pfcomp.frontend.lower import LOWERINGS, Builder
@@ -31,20 +29,8 @@ def export(captured: CapturedGraph) -> ir.Model:
     translation.
     """
     _check_supported(captured)
-    with _without_collection():
+    with no_collection():
         return _Exporter(captured).model()
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Nothing made here is garbage, and looking for it costs more with every node."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def untranslated(captured: CapturedGraph) -> list[str]:

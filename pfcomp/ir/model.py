@@ -36,6 +36,10 @@ class Location(StrEnum):
     LM1 = "LM1"
 
 
+LM_WORDS = 2048
+"""Long words of LM0 and of LM1 in every PE (isa.md 3)."""
+
+
 @dataclass(frozen=True, slots=True)
 class MNValue:
     """A tensor on the device.

@@ -46,7 +46,7 @@ def _info(value: MNValue) -> onnx.ValueInfoProto:
 
 def _protos(node: MNNode) -> list[onnx.NodeProto]:
     if not node.body:
-        domain = DOMAIN if node.op in ("Download", "Upload", "Move", "Take", "Unfold", "Spread") else ""
+        domain = "" if onnx.defs.has(node.op) else DOMAIN
         proto = helper.make_node(node.op, node.inputs, node.outputs, name=node.name, domain=domain)
         return [_sourced(proto, node, "")]
     names = _body_names(node)

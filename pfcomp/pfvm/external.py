@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import onnx_ir as ir
 
-from pfcomp.artifacts import atomic_write, read_maybe_zst, temporary_name, unwritable, write_zst
+from pfcomp.artifacts import atomic_file, atomic_write, read_maybe_zst, write_zst
 
 LIMIT = 2_000_000_000
 """Bytes of tensors that a model holds itself; protobuf ends at 2^31 - 1 with everything else."""
@@ -106,18 +106,8 @@ def _offsets(tensors: list[Any]) -> Iterator[int]:
 
 def _write_data(path: Path, tensors: list[Any]) -> str:
     """Write the tensors one behind the other, atomically; SHA-256 of the file."""
-    scratch = temporary_name(path)
-    try:
-        try:
-            with scratch.open("wb") as file:
-                digest = _stream(file, tensors)
-            scratch.replace(path)
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise unwritable(path.parent, error) from error
-    return digest
+    with atomic_file(path) as file:
+        return _stream(file, tensors)
 
 
 def _stream(file: BinaryIO, tensors: list[Any]) -> str:

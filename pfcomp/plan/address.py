@@ -6,10 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pfcomp.errors import InternalError
-from pfcomp.ir.model import Location
-
-LM_SIZE = 2048
-"""Long words of LM0 and of LM1 in every PE (isa.md 3)."""
+from pfcomp.ir.model import LM_WORDS, Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class Placement:
 def place(
     lifetimes: Iterable[Lifetime],
     wishes: Mapping[str, tuple[Location, ...]],
-    budget: int = LM_SIZE,
+    budget: int = LM_WORDS,
 ) -> dict[str, Placement] | None:
     """First fit in order of birth, in the first wished memory with room; None if a value fits nowhere.
 
@@ -83,7 +80,7 @@ def _first_gap(taken: list[tuple[int, int]], size: int, budget: int) -> int | No
     return address if address + size <= budget else None
 
 
-def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], budget: int = LM_SIZE) -> None:
+def verify(lifetimes: Iterable[Lifetime], placements: Mapping[str, Placement], budget: int = LM_WORDS) -> None:
     """Check by brute force, long word by long word, that no two living values share a place; InternalError PF0405.
 
     A value and those that it replaces, directly or one after the other, may share theirs.

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pfcomp.errors import UnsupportedError
-from pfcomp.ir.model import MNNode
+from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels.api import Binding, Job
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.plan import slices, ways
-from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.costs import RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
@@ -96,7 +95,7 @@ class Planner:
     """
 
     def __init__(
-        self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int, room: int = LM_SIZE
+        self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int, room: int = LM_WORDS
     ) -> None:
         self.room = room
         self.graph, self.forced, self.float_dtype, self.width = graph, forced, float_dtype, width

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pfcomp.errors import PfcompError
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.kernels.api import Spec
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
@@ -13,7 +14,6 @@ from pfcomp.layout.extents import extent
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.layout.model import Level
 from pfcomp.layout.recipe import load_recipe, store_recipe
-from pfcomp.plan.address import LM_SIZE
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.guess import relay_guess
 from pfcomp.relayout.planner import relay_plan
@@ -26,7 +26,7 @@ LATENCY = 6
 
 
 @lru_cache(maxsize=1 << 14)
-def fits(spec: Spec, layout: Layout, room: int = LM_SIZE) -> bool:
+def fits(spec: Spec, layout: Layout, room: int = LM_WORDS) -> bool:
     """True if a value can lie in one local memory of `room` long words and has a DRAM image."""
     if extent(layout, Level.ADDR) > room:
         return False
@@ -58,7 +58,7 @@ class RelayCosts:
     Those that need more than two memories of `room` long words are learnt to be TOO_DEAR.
     """
 
-    room: int = LM_SIZE
+    room: int = LM_WORDS
     known: dict[tuple[Form, Form], int] = field(default_factory=dict)
 
     def steps(self, spec: Spec, source: Layout, target: Layout) -> int:

@@ -9,12 +9,11 @@ import numpy as np
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.elements import pattern
-from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.options import Options
 from pfcomp.plan import dram, ways
-from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.beam import Planner
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
@@ -41,7 +40,7 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     if options.text("scheduler") != "always_from_dram":
         graph.nodes = fuse_pointwise(graph)
     width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
-    budget = int(LM_SIZE * options.real("sram_budget"))
+    budget = int(LM_WORDS * options.real("sram_budget"))
 
     def attempt(graph: CoreGraph) -> Schedule:
         actions = Planner(graph, forced, float_dtype, width, budget).plan()

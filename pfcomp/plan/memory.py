@@ -35,10 +35,6 @@ class _Spot:
     address: int
     words: int
 
-    def meets(self, other: _Spot) -> bool:
-        apart = self.address + self.words <= other.address or other.address + other.words <= self.address
-        return self.location is other.location and not apart
-
 
 def allocate(linear: Linear, budget: int) -> Placement:
     """Give every value its address. Raises UnsupportedError PF0422 where one task alone needs more than there is."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pfcomp.errors import UnsupportedError
-from pfcomp.ir.model import DType, Location, MNGraph, MNNode, MNValue
+from pfcomp.ir.elements import pattern
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.options import Options
 from pfcomp.plan import dram
-from pfcomp.plan.address import LM_SIZE
 from pfcomp.plan.axes import layout_of
 from pfcomp.plan.components import Component, find_components
 from pfcomp.plan.fuse import fuse
@@ -59,7 +56,7 @@ def _check_names(source: SourceGraph) -> None:
 def _roles(source: SourceGraph) -> _Roles:
     """Constants of one element go into the instruction stream, unless they are themselves an output."""
     small = {n: a for n, a in source.constants.items() if a.size == 1 and n not in source.outputs}
-    immediates = {name: _bits(array) for name, array in small.items()}
+    immediates = {name: pattern(array, DType.FLOAT) for name, array in small.items()}
     read = {name for node in source.nodes for name in node.inputs}
     kept = tuple(n for n in source.constants if n not in immediates and (n in read or n in source.outputs))
     lonely = [node for node in source.nodes if all(name in immediates for name in node.inputs)]
@@ -68,10 +65,6 @@ def _roles(source: SourceGraph) -> _Roles:
         immediates = {name: bits for name, bits in immediates.items() if name not in first}
         kept = tuple(n for n in source.constants if n in kept or n in first)
     return _Roles(immediates, kept)
-
-
-def _bits(array: NDArray[np.generic]) -> int:
-    return int(np.asarray(array, np.float32).reshape(-1).view(np.uint32)[0])
 
 
 def forced_layouts(
@@ -125,7 +118,7 @@ class _Planner:
         self.local += self._local_values(planned)
 
     def _fit(self, region: RegionInput, demand: Demand) -> PlannedRegion:
-        budget = int(LM_SIZE * self.options.real("sram_budget"))
+        budget = int(LM_WORDS * self.options.real("sram_budget"))
         for table in candidate_tables(demand, self.options.text("layout_planner")):
             planned = plan_region(region, table, axis_sizes(demand), budget)
             if planned is not None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.errors import InternalError
-from pfcomp.ir.model import Location, MNValue
-from pfcomp.plan.address import LM_SIZE
+from pfcomp.ir.model import LM_WORDS, Location, MNValue
 from pfcomp.plan.linear import Linear
 from pfcomp.plan.memory import Placement
 from pfcomp.plan.tasks import Task
@@ -17,7 +16,7 @@ from pfcomp.plan.tasks import Task
 NOTHING = -1
 
 
-def verify_places(linear: Linear, placement: Placement, budget: int = LM_SIZE) -> None:
+def verify_places(linear: Linear, placement: Placement, budget: int = LM_WORDS) -> None:
     """Raise InternalError PF0405 if a task reads a long word that does not hold the contents it wants any more."""
     _Replay(linear, placement, budget).run()
 
@@ -25,8 +24,8 @@ def verify_places(linear: Linear, placement: Placement, budget: int = LM_SIZE) -
 class _Replay:
     def __init__(self, linear: Linear, placement: Placement, budget: int) -> None:
         self.linear, self.placement, self.budget = linear, placement, budget
-        self.numbers = {place: k * LM_SIZE for k, place in enumerate(linear.places)}
-        self.memory = {lm: np.full(LM_SIZE, NOTHING, np.int64) for lm in (Location.LM0, Location.LM1)}
+        self.numbers = {place: k * LM_WORDS for k, place in enumerate(linear.places)}
+        self.memory = {lm: np.full(LM_WORDS, NOTHING, np.int64) for lm in (Location.LM0, Location.LM1)}
         self.dram = {(p.dram, p.attributes): name for name, p in linear.places.items() if p.dram is not None}
 
     def run(self) -> None:

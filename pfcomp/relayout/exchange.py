@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from pfcomp.ir.model import Location, MNValue
+from pfcomp.ir.model import LM_WORDS, Location, MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
 from pfcomp.relayout.api import Form
-from pfcomp.relayout.moves.model import LM_WORDS, MAB, Move, Places, Store, labels
+from pfcomp.relayout.moves.model import MAB, Move, Places, Store, labels
 from pfcomp.relayout.moves.problem import Problem, problem_of
 from pfcomp.relayout.moves.rows import Exchange, exchange_of
 from pfcomp.relayout.search import finished, search

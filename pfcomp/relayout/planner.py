@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.exchange import exchange_plan
 from pfcomp.relayout.gather import gather_plan
-from pfcomp.relayout.moves.model import LM_WORDS
 
 ROOM = LM_WORDS // 2
 """Scratch in one local memory from which on other values may find no place."""

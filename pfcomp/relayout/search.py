@@ -8,9 +8,10 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.moves.actions import State
 from pfcomp.relayout.moves.copying import Copy
-from pfcomp.relayout.moves.model import LM_WORDS, Move, Places, Universe, count
+from pfcomp.relayout.moves.model import Move, Places, Universe, count
 from pfcomp.relayout.moves.problem import Problem
 
 MAX_EXPANSIONS = 60

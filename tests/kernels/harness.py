@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pfcomp.emulator import Machine
 from pfcomp.ir.elements import CARRIERS
-from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNValue
 from pfcomp.isa.pack import Builder, pack
 from pfcomp.kernels.api import KernelContext, Table
 from pfcomp.layout import Layout
@@ -18,7 +18,6 @@ from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.verify import local
 
-LM_WORDS = 2048
 HOST = {**{dtype: CARRIERS[dtype].type for dtype in DType}, DType.BOOL: np.int32}
 """Types for making operands; words of truth values are signed, so that references do not wrap around."""
 

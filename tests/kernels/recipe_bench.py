@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.emulator import Machine
-from pfcomp.ir.model import DType, Location, MNNode
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNNode
 from pfcomp.isa.model import Operand
 from pfcomp.isa.pack import Builder, Packed, pack
 from pfcomp.kernels import operands
 from pfcomp.kernels.elementwise import Immediate, VectorEmitter, emit_vector
 from pfcomp.verify import local
-from tests.kernels.harness import HOST, LM_WORDS
+from tests.kernels.harness import HOST
 
 VECTOR = 8 * 4096
 """Elements of a vector: four addresses, two words in each."""

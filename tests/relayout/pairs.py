@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pfcomp.errors import SourceError
-from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNValue
 from pfcomp.layout import Layout, Level, Subaxis, extent, verify
 from pfcomp.layout.extents import padded_shape
 from pfcomp.relayout.api import Form, MovePlan
-from tests.kernels.harness import LM_WORDS, held, run_kernel
+from tests.kernels.harness import held, run_kernel
 
 LIMITS = {Level.L2B: 8, Level.L1B: 8, Level.MAB: 16, Level.PE: 4, Level.W: 2}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from pfcomp.collection import no_collection
 from pfcomp.emulator import moves
 from pfcomp.emulator.lower.emitter import Emitter
 from pfcomp.emulator.lower.step import lower_step, path_of
 from pfcomp.emulator.micro import Code, Micro
-from pfcomp.isa.collection import no_collection
 from pfcomp.isa.model import DebugGet, DebugSet, MaskRef, Move, Place, Program, SetMask, Statement, Step
 
 _PATHS = frozenset({Place.MAUF, Place.ALUF, Place.LBF, Place.MREADF})

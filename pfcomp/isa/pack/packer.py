@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pfcomp.collection import no_collection
 from pfcomp.errors import InternalError, UnsupportedError
 from pfcomp.isa.check import check
-from pfcomp.isa.collection import no_collection
 from pfcomp.isa.model import Program
 
 from .emit import statements

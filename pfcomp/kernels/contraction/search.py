@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.kernels.contraction.cost import Estimate, estimate
 from pfcomp.kernels.contraction.mapping import Plan, plan_of, sizes_of
 from pfcomp.kernels.contraction.match import matching, scatters, turned
 from pfcomp.kernels.contraction.problem import Four, Problem, Split
 from pfcomp.layout.model import Layout
 
-LM_WORDS = 2048
 MOST = 12
 """Ways that are proposed for a job, besides those that take an operand as it is."""
 MOST_MATCHING = 8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNValue
 from pfcomp.isa.model import CYCLES, Address, Operand, Place
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Job, KernelContext, Scratch
-from pfcomp.kernels.indexing.forms import LM_WORDS, axis_of, data_layout
+from pfcomp.kernels.indexing.forms import axis_of, data_layout
 from pfcomp.layout import Layout
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pfcomp.ir.model import DType, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, MNValue
 from pfcomp.isa.model import CYCLES, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.indexing.access import copy_of, in_lm0, indirect, refuse_data, refuse_size
-from pfcomp.kernels.indexing.forms import LM_WORDS, Rows, axis_of, data_layout, index_digits, replaced, rows_of
+from pfcomp.kernels.indexing.forms import Rows, axis_of, data_layout, index_digits, replaced, rows_of
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.canonical import canonical

@@ -11,7 +11,6 @@ from pfcomp.layout import Layout, Level, Subaxis
 from pfcomp.layout.extents import level_extent, used_bits
 
 INNER = (Level.W, Level.PE, Level.MAB, Level.L1B, Level.L2B)
-LM_WORDS = 2048
 
 Digits = tuple[Subaxis, ...]
 

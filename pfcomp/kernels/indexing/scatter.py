@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pfcomp.ir.model import DType, Location, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNValue
 from pfcomp.isa.model import CYCLES, MaskRef, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.indexing.access import copy, copy_of, indirect
 from pfcomp.kernels.indexing.elements import LaneIndex, Lanes, lanes_of, refuse_lanes
-from pfcomp.kernels.indexing.forms import LM_WORDS, axis_of, data_layout
+from pfcomp.kernels.indexing.forms import axis_of, data_layout
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.kernels.padding import fill
 from pfcomp.kernels.reduction.monoids import MONOIDS

@@ -7,12 +7,10 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.kernels.lanes import LANE_LEVELS, level_table
 from pfcomp.layout import Layout, Level, Subaxis, broadcast_operand, free_bits, padded_shape, used_bits, with_broadcast
 from pfcomp.layout.extents import digits_of, extent
-
-LM_WORDS = 2048
-"""Long words of a local memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pfcomp.kernels.reduction.geometry import LM_WORDS
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.layout import Layout, Level, Subaxis
 from pfcomp.layout.extents import extent, level_extent
 

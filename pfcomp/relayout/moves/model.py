@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.ir.model import Location
+from pfcomp.ir.model import LM_WORDS, Location
 from pfcomp.kernels.api import KernelContext
 from pfcomp.layout import Level
 
@@ -35,8 +35,6 @@ PLACES: tuple[tuple[Level, int], ...] = (
 WORD, PE, MAB, L1B, L2B = (0,), (1, 2), (3, 4, 5, 6), (7, 8, 9), (10, 11, 12)
 """The places of each level."""
 
-LM_WORDS = 2048
-"""Long words of a local memory."""
 
 Places = tuple[int, ...]
 Values = NDArray[np.int64]
