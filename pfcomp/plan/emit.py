@@ -15,8 +15,7 @@ from pfcomp.kernels.transfer import Download, Upload, needs_gathering, prepare_g
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan.lower.graph import REARRANGEMENTS
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.region import LOCAL
-from pfcomp.plan.tasks import SPILL, Task
+from pfcomp.plan.tasks import SPILL, Task, tensor_of
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
 
@@ -119,7 +118,7 @@ class TaskEmitter:
                 del self.context.padding[name]
 
     def _pointwise(self, node: MNNode) -> None:
-        plain = {name: _tensor(name) for name in (*node.inputs, *node.outputs)}
+        plain = {name: tensor_of(name) for name in (*node.inputs, *node.outputs)}
         own = replace(
             node,
             inputs=tuple(plain[n] for n in node.inputs),
@@ -138,12 +137,6 @@ class TaskEmitter:
 def immediate_of(dtype: DType, bits: int) -> Immediate:
     """The constant with a bit pattern."""
     return Immediate(dtype, element(bits, dtype))
-
-
-def _tensor(name: str) -> str:
-    """The tensor's name without the suffix of an on-chip copy."""
-    head, mark, _ = name.rpartition(LOCAL)
-    return head if mark else name
 
 
 def _overlap(a: MNValue, b: MNValue) -> bool:

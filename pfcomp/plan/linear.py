@@ -19,7 +19,7 @@ from pfcomp.plan import slices
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.region import LOCAL
+from pfcomp.plan.tasks import LOCAL
 from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.planner import rearrange_plan, relay_plan

@@ -15,11 +15,13 @@ from pfcomp.plan import dram
 from pfcomp.plan.axes import layout_of
 from pfcomp.plan.components import Component, find_components
 from pfcomp.plan.fuse import fuse
+from pfcomp.plan.general import plan_general
 from pfcomp.plan.layouts import Demand, axis_sizes, candidate_tables
 from pfcomp.plan.lower.graph import DTYPES, device_dtypes
 from pfcomp.plan.model import Region, Schedule
-from pfcomp.plan.region import LOCAL, PlannedRegion, RegionInput, plan_region
+from pfcomp.plan.region import PlannedRegion, RegionInput, plan_region
 from pfcomp.plan.source_graph import UPDATE, SourceGraph
+from pfcomp.plan.tasks import LOCAL
 
 BITS = 32
 
@@ -38,8 +40,6 @@ def plan(source: SourceGraph, options: Options) -> Schedule:
     dtypes = device_dtypes(options.text("float_dtype"))
     forced = forced_layouts(options.mapping("io_layouts"), source, dtypes)
     if not source.streams or dtypes != DTYPES:
-        from pfcomp.plan.general import plan_general
-
         return plan_general(source, options, forced)
     planner = _Planner(source, options, _roles(source), forced)
     for component in find_components(source.nodes, planner.roles.immediates):

@@ -25,8 +25,9 @@ from pfcomp.kernels.transfer import (
 )
 from pfcomp.plan.axes import address_extents, address_strides
 from pfcomp.plan.blocks import Block
+from pfcomp.plan.emit import TaskEmitter
 from pfcomp.plan.model import Region, Schedule
-from pfcomp.plan.region import LOCAL
+from pfcomp.plan.tasks import LOCAL
 from pfcomp.plan.turns import Turn, turns
 
 COMPUTE_PIECE = 64
@@ -47,12 +48,9 @@ def emit(schedule: Schedule) -> Emitted:
     context = KernelContext(builder)
     for region in schedule.regions:
         RegionEmitter(schedule.graph, region, context).emit()
-    if schedule.tasks:
-        from pfcomp.plan.emit import TaskEmitter
-
-        walk = TaskEmitter(schedule.graph, context, schedule.float_dtype)
-        for task in schedule.tasks:
-            walk.emit(task)
+    walk = TaskEmitter(schedule.graph, context, schedule.float_dtype)
+    for task in schedule.tasks:
+        walk.emit(task)
     return Emitted(builder.finish(), context.log)
 
 

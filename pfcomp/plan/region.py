@@ -11,12 +11,10 @@ from pfcomp.plan import address, location
 from pfcomp.plan.axes import AxisTable, layout_of
 from pfcomp.plan.blocks import Block, cuts, is_cut, region_extents
 from pfcomp.plan.model import Region
+from pfcomp.plan.tasks import LOCAL
 from pfcomp.plan.turns import Turn, turns
 
 Shapes = dict[str, tuple[int, ...]]
-
-LOCAL = "@LM"
-"""Suffix of the on-chip copy of a value."""
 
 VECTOR = 4
 """Addresses that one step processes: sizes in LM are rounded up to it so that a last, partial vector has room."""

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from pfcomp.ir.model import MNNode
 
+LOCAL = "@LM"
+"""Suffix of the on-chip copy of a value; numbers behind it tell copies apart."""
+
 SPILL = "@spill"
 """Suffix of the DRAM space of a value that was stored aside."""
 
@@ -26,3 +29,9 @@ class Task:
     variant: str = ""
     scratch: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+
+
+def tensor_of(name: str) -> str:
+    """The tensor that an on-chip value is a copy of; other names as they are."""
+    head, mark, _ = name.rpartition(LOCAL)
+    return head if mark else name

@@ -30,12 +30,6 @@ def exchange_plan(source: Form, target: Form) -> ExchangePlan | None:
     return None if exchange is None else _plan(exchange, source.bits)
 
 
-def estimate(source: Form, target: Form) -> int | None:
-    """The steps of `exchange_plan`; None where that is None."""
-    plan = exchange_plan(source, target)
-    return None if plan is None else plan.steps
-
-
 @lru_cache(maxsize=4096)
 def _plan(exchange: Exchange, bits: int) -> ExchangePlan | None:
     problem = problem_of(exchange, bits)

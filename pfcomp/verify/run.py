@@ -21,8 +21,7 @@ from pfcomp.ir.elements import CARRIERS
 from pfcomp.ir.model import MNNode, MNValue
 from pfcomp.layout.image import from_image
 from pfcomp.plan.model import Schedule
-from pfcomp.plan.region import LOCAL
-from pfcomp.plan.tasks import Task
+from pfcomp.plan.tasks import Task, tensor_of
 from pfcomp.verify import local
 from pfcomp.verify.bounds import Accumulated, Inherited, node_bound
 from pfcomp.verify.chip import TaskChip, load_dram
@@ -127,9 +126,3 @@ def _program(
         found = errors(array, np.asarray(known[tensor.name]))
         exact = value.dtype.value not in ("Float", "Double")
         yield Row("program", tensor.name, "output", tensor.name, "", found, 0.0 if exact else bound, app.program.steps)
-
-
-def tensor_of(name: str) -> str:
-    """The tensor that an on-chip value is a copy of."""
-    head, mark, _ = name.rpartition(LOCAL)
-    return head if mark else name

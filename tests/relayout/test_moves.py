@@ -11,7 +11,7 @@ import pytest
 from pfcomp.ir.model import Location
 from pfcomp.layout import Layout
 from pfcomp.relayout.api import Form
-from pfcomp.relayout.exchange import estimate, exchange_plan
+from pfcomp.relayout.exchange import exchange_plan
 from tests.relayout.pairs import check
 
 LM0, LM1 = Location.LM0, Location.LM1
@@ -52,7 +52,6 @@ def test_golden(name: str) -> None:
     plan = exchange_plan(*forms)
     assert [type(move).__name__ for move in plan.moves] == moves
     assert check(*forms, plan) <= most
-    assert estimate(*forms) == plan.steps
 
 
 @pytest.mark.parametrize("where", [(LM0, LM0), (LM0, LM1), (LM1, LM0), (LM1, LM1)])
