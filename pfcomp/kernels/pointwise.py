@@ -50,7 +50,21 @@ def binding(
     inputs = tuple(_operand(form, shape, specs[name], wide, layouts) for name, layouts in offered.items())
     outputs = tuple(_own(form, specs[name], wide) for name in node.outputs)
     vectors = -(-extent(form, Level.ADDR) // CYCLES)
-    return Binding(inputs, outputs, vectors * vector_steps + FILL_STEPS)
+    in_place = _in_place(node, [specs[name] for name in offered], inputs, specs[node.outputs[0]], outputs)
+    return Binding(inputs, outputs, vectors * vector_steps + FILL_STEPS, in_place=in_place)
+
+
+def _in_place(
+    node: MNNode, operands: Sequence[Spec], inputs: Sequence[Layout], result: Spec, outputs: Sequence[Layout]
+) -> tuple[tuple[int, int], ...]:
+    """A single result may replace an operand of its layout, vector by vector."""
+    if len(node.outputs) > 1:
+        return ()
+    return tuple(
+        (k, 0)
+        for k, (spec, layout) in enumerate(zip(operands, inputs, strict=True))
+        if (spec.shape, spec.dtype.bits) == (result.shape, result.dtype.bits) and same(layout, outputs[0])
+    )
 
 
 def _own(form: Layout, spec: Spec, wide: bool) -> Layout:

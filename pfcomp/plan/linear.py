@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pfcomp.ir.model import DType, Location, MNNode, MNValue
-from pfcomp.kernels.api import Attribute, Binding, Scratch, Spec, Table
+from pfcomp.kernels.api import Attribute, Scratch, Spec, Table
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
@@ -167,33 +167,23 @@ class _Walk:
 
     def _compute(self, action: Compute) -> None:
         binding = action.binding
-        inputs = self._operands(action)
+        copies, inputs = self._copies(action), self._operands(action)
         results = [self._new(n, x) for n, x in zip(action.node.outputs, binding.outputs, strict=True)]
         node = replace(action.node, inputs=inputs, outputs=tuple(results))
-        reuse = self._reuse(node, binding) if is_pointwise(action.node) else ()
+        reuse = tuple((copies[operand], node.outputs[result]) for operand, result in binding.in_place)
         self._item(node, binding.variant, binding.scratch, binding.tables, reuse)
 
+    def _copies(self, action: Compute) -> tuple[str, ...]:
+        """Names of the copies that a binding reads; a kernel may want one tensor in two layouts."""
+        return tuple(self.value(n, x) for n, x in zip(action.operands, action.binding.inputs, strict=True))
+
     def _operands(self, action: Compute) -> tuple[str, ...]:
-        """Names of the copies that a node reads; a kernel may want one tensor in two layouts."""
-        copies = [self.value(n, x) for n, x in zip(action.operands, action.binding.inputs, strict=True)]
+        """What a node names as its operands: copies, and immediates of element-wise nodes."""
+        copies = self._copies(action)
         if not is_pointwise(action.node):
-            return tuple(copies)
+            return copies
         copy_of = dict(zip(action.operands, copies, strict=True))
         return tuple(copy_of.get(n, n) for n in action.node.inputs)
-
-    def _reuse(self, node: MNNode, binding: Binding) -> tuple[tuple[str, str], ...]:
-        """An element-wise result may replace an operand of the same layout, vector by vector."""
-        values = self.result.values
-        return tuple(
-            (operand, result)
-            for result in node.outputs
-            for operand in dict.fromkeys(node.inputs)
-            if operand in values
-            and values[operand].shape == values[result].shape
-            and values[operand].dtype.bits == values[result].dtype.bits
-            and canonical(values[operand].layout) == canonical(values[result].layout)
-            and len(node.outputs) == 1
-        )
 
     def _store(self, action: Store) -> None:
         name = self.value(action.tensor, action.layout)

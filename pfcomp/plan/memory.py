@@ -81,10 +81,12 @@ class _Allocator:
                 self.spots.pop(place, None)
 
     def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
-        """Put a result where an operand ends, if both agree address by address."""
+        """Put a result where an operand ends, if both agree address by address and no other operand lies there."""
+        read = [n for n in dict.fromkeys(item.node.inputs) if n in self.linear.home]
         for operand, result in item.reuse:
             old = self._home(operand)
-            same = self.linear.home[operand][1] == 0 and self._home(result) == place and old in ended
+            alone = [n for n in read if self._home(n) == old] == [operand]
+            same = alone and self.linear.home[operand][1] == 0 and self._home(result) == place and old in ended
             wanted = self.linear.places[place]
             if same and old in self.spots and self.spots[old].words >= wanted.words:
                 spot = self.spots[old]

@@ -74,6 +74,20 @@ def test_the_replay_finds_values_that_meet(seed: int) -> None:
         verify_places(linear, placement, 256)
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_result_takes_an_operands_place_unless_another_operand_lies_there(renamed: bool) -> None:
+    linear = Linear()
+    x, y, z = add(linear, "x@LM", 8, dram="x"), add(linear, "y@LM", 8, dram="y"), add(linear, "z@LM", 8)
+    if renamed:
+        linear.home[y] = (x, 0)
+    loaded = [x] if renamed else [x, y]
+    linear.items += [Item(MNNode(f"load {n}", "Download", (n[0],), (n,))) for n in loaded]
+    linear.items.append(Item(MNNode("op", "Op", (x, y), (z,)), reuse=((x, z),)))
+    values = allocate(linear, 256).values
+    places = [(values[n].location, values[n].address) for n in (x, z)]
+    assert (places[0] == places[1]) is not renamed
+
+
 def test_a_program_that_needs_no_spill_has_none() -> None:
     placement = allocate(random_program(3, 64), 2048)
     assert not placement.spilled

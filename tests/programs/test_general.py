@@ -143,6 +143,12 @@ CASES: dict[str, Case] = {
         {"s": LONG},
         {"a": ints(0)},
     ),
+    "a row less itself": Case(
+        (N("Exp", "x", "e"), N("Slice", "est", "y"), N("Sub", "ey", "z")),
+        {"x": f(5, 9)},
+        {"z": FLOAT},
+        {"s": ints(0), "t": ints(1)},
+    ),
     "scalars": Case((N("ReduceSum", "x", "s", {"keepdims": 0}), N("Div", "es", "o")), {"x": f(6, 34)}, {"o": FLOAT},
                     {"e": np.array(1, np.float32)}),
 }  # fmt: skip
