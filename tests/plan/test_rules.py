@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,29 +12,11 @@ from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute, Spec
 from pfcomp.plan.lower.build import Borders, build, refusal
 from pfcomp.plan.source_graph import Tensor
-from tests.programs.general import BOOL, DOUBLE, FLOAT, INT, LONG, Array, agree
+from tests.programs.general import BOOL, DOUBLE, FLOAT, INT, LONG, Array, Case, agree, floats, ints
 from tests.programs.general import Node as N
 
 RNG = np.random.default_rng(5)
-
-
-def f(*shape: int) -> Array:
-    return RNG.standard_normal(shape).astype(np.float32)
-
-
-def ints(*values: int) -> Array:
-    return np.array(values, np.int64)
-
-
-@dataclass(frozen=True)
-class Case:
-    """Nodes that share inputs and constants; all of them in one model, so that one compilation tests them all."""
-
-    nodes: tuple[N, ...]
-    inputs: Mapping[str, Array]
-    outputs: Mapping[str, int]
-    constants: Mapping[str, Array] = field(default_factory=dict)
-    tolerance: float = 1e-5
+f = floats(RNG)
 
 
 CASES: dict[str, Case] = {

@@ -20,19 +20,12 @@ from pfcomp.plan.lower.indices import Indices
 from pfcomp.plan.lower.patterns import pattern
 from pfcomp.plan.lower.slicing import sliced
 from pfcomp.plan.slices import image_layout, suits
-from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Array, Node, agree
+from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Array, Node, agree, floats, ints
 
 RNG = np.random.default_rng(5)
+f = floats(RNG)
 F = DType.FLOAT
 N = Node
-
-
-def f(*shape: int) -> Array:
-    return RNG.standard_normal(shape).astype(np.float32)
-
-
-def ints(*values: int) -> Array:
-    return np.array(values, np.int64)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,27 @@ class Node:
     inputs: Sequence[str]
     outputs: Sequence[str]
     attributes: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Nodes in one model, its inputs and constants, ONNX element types of its outputs; `tolerance` as in `agree`."""
+
+    nodes: tuple[Node, ...]
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, int]
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    tolerance: float = 1e-5
+
+
+def floats(generator: np.random.Generator) -> Callable[..., Array]:
+    """A function that draws single-precision normal numbers of a shape."""
+    return lambda *shape: generator.standard_normal(shape).astype(np.float32)
+
+
+def ints(*values: int) -> Array:
+    """A vector of 64-bit integers: axes, shapes, positions."""
+    return np.array(values, np.int64)
 
 
 def model(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,27 +9,11 @@ import pytest
 
 from pfcomp.emulator import Machine
 from pfcomp.layout.image import to_image
-from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Array, Node, agree, read
+from tests.programs.general import BOOL, DOUBLE, FLOAT, LONG, Case, Node, agree, floats, ints, read
 from tests.programs.harness import write
 
 RNG = np.random.default_rng(11)
-
-
-def f(*shape: int) -> Array:
-    return RNG.standard_normal(shape).astype(np.float32)
-
-
-def ints(*values: int) -> Array:
-    return np.array(values, np.int64)
-
-
-@dataclass(frozen=True)
-class Case:
-    nodes: tuple[Node, ...]
-    inputs: Mapping[str, Array]
-    outputs: Mapping[str, int]
-    constants: Mapping[str, Array] = field(default_factory=dict)
-    tolerance: float = 1e-5
+f = floats(RNG)
 
 
 N = Node

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pfcomp.errors import UnsupportedError
-from tests.programs.general import FLOAT, LONG, Array, Node, agree
+from tests.programs.general import FLOAT, LONG, Case, Node, agree, floats, ints
 
 RNG = np.random.default_rng(3)
+f = floats(RNG)
 WINDOWS = {"kernel_shape": [3, 3], "strides": [2, 2]}
-
-
-def f(*shape: int) -> Array:
-    return RNG.standard_normal(shape).astype(np.float32)
-
-
-def ints(*values: int) -> Array:
-    return np.array(values, np.int64)
-
-
-@dataclass(frozen=True)
-class Case:
-    nodes: tuple[Node, ...]
-    inputs: Mapping[str, Array]
-    outputs: Mapping[str, int]
-    constants: Mapping[str, Array] = field(default_factory=dict)
 
 
 N = Node

@@ -17,9 +17,9 @@ from pfcomp.plan import store
 from pfcomp.stages import codegen, schedule, simulate
 from pfcomp.stages.schedule import SCHEDULE, load_schedule
 from pfcomp.verify.compare import errors
-from tests.programs.general import FLOAT, Node, model
-from tests.programs.test_general import f
+from tests.programs.general import FLOAT, Node, floats, model
 
+f = floats(np.random.default_rng(7))
 NODES = (Node("Gemm", "xwb", "y"), Node("Mul", "yc", "z"), Node("Softmax", "z", "o", {"axis": 1}))
 
 
