@@ -8,8 +8,7 @@ computed; the cheapest states go on. Tensors in DRAM have no layout until the fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import LM_WORDS, MNNode
@@ -23,69 +22,10 @@ from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename,
 from pfcomp.plan.costs import RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
-
-Layouts = tuple[Layout, ...]
+from pfcomp.plan.states import Layouts, State, Waiting, name_of
 
 ROUNDS = 4
 """Plans that are tried, each knowing more about what relayouts take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """Actions so far, newest first."""
-
-    action: Action
-    before: Trail | None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A tensor that is still in DRAM without a layout: `root` seen through the renamings `jobs`, outermost last."""
-
-    root: str
-    nodes: tuple[tuple[MNNode, Job], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """`there` has the layouts of tensors in local memory, `waiting` those not loaded yet, `images` chosen images."""
-
-    steps: int
-    there: Mapping[str, Layouts]
-    waiting: Mapping[str, Waiting]
-    images: Mapping[str, Layout]
-    trail: Trail | None = None
-
-    def key(self) -> tuple[object, ...]:
-        """Equal for states that have the same future."""
-        there = frozenset((n, frozenset(map(_name, layouts))) for n, layouts in self.there.items())
-        images = frozenset((n, _name(layout)) for n, layout in self.images.items())
-        return there, frozenset(self.waiting), images
-
-    def did(self, action: Action, steps: int) -> State:
-        return replace(self, steps=self.steps + steps, trail=Trail(action, self.trail))
-
-    def with_copy(self, tensor: str, layout: Layout) -> State:
-        """The tensor exists in `layout` as well."""
-        present = self.there.get(tensor, ())
-        if _name(layout) in map(_name, present):
-            return self
-        waiting = {name: w for name, w in self.waiting.items() if name != tensor}
-        return replace(self, there={**self.there, tensor: (*present, layout)}, waiting=waiting)
-
-    def actions(self) -> list[Action]:
-        found: list[Action] = []
-        trail = self.trail
-        while trail is not None:
-            found.append(trail.action)
-            trail = trail.before
-        return found[::-1]
-
-
-@lru_cache(maxsize=1 << 16)
-def _name(layout: Layout) -> str:
-    """The same for layouts that put every element into the same place."""
-    return str(canonical(layout))
 
 
 class Planner:
@@ -256,9 +196,9 @@ class Planner:
         """The state in which a tensor exists in `layout`; None if it cannot."""
         if not self._fits(name, layout):
             return None
-        wanted = _name(layout)
+        wanted = name_of(layout)
         present = state.there.get(name, ())
-        if wanted in map(_name, present):
+        if wanted in map(name_of, present):
             return state
         if name in state.waiting and not present:
             loaded = self._loaded(state, name, layout)
@@ -289,7 +229,7 @@ class Planner:
     def _load_root(self, state: State, seen: Waiting, layouts: list[Layout]) -> State | None:
         root, spec = seen.root, self.graph.specs[seen.root]
         wanted = self._wanted(state, root)
-        if wanted is not None and canonical(wanted) != canonical(layouts[0]):
+        if wanted is not None and name_of(wanted) != name_of(layouts[0]):
             return None
         if not self._fits(root, layouts[0]) or not slices.suits(spec, self.graph.pieces.get(root), layouts[0]):
             return None
@@ -336,16 +276,16 @@ class Planner:
             if name in self.graph.inputs or name in self.graph.states:
                 continue
             if name not in state.there:
-                state = self._anyhow(state, name) or state
+                state = _some(self._anyhow(state, name), name)
             wanted = self._image(state, name)
             if wanted is not None:
-                state = self.fetch(state, name, wanted) or state
+                state = _some(self.fetch(state, name, wanted), name)
             spec = self.graph.specs[name]
             piece = self.graph.pieces.get(name)
             present = [layout for layout in state.there[name] if slices.suits(spec, piece, layout)]
             if wanted is None and not present:
                 wanted = self._usual(name)[0]
-                state = self.fetch(state, name, wanted) or state
+                state = _some(self.fetch(state, name, wanted), name)
             layout = wanted or min(present, key=lambda x: store_steps(spec, x))
             state = state.did(Store(name, layout), store_steps(spec, layout))
             if piece is not None:
@@ -369,6 +309,17 @@ def _stored_early(graph: CoreGraph) -> frozenset[str]:
 
 def _is_renaming(job: Job) -> bool:
     return job.op in ("Identity", "Transpose", "Reshape")
+
+
+def _some(state: State | None, name: str) -> State:
+    """The state; PF0421 where an output can be brought into no form in which it could be stored."""
+    if state is None:
+        raise UnsupportedError(
+            "PF0421",
+            f"the output {name!r} finds no layout in which it fits into local memory and can be stored",
+            hint="use a smaller batch, or split the function",
+        )
+    return state
 
 
 def _nowhere(node: MNNode) -> UnsupportedError:

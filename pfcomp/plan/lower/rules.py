@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pfcomp.ir.elements import pattern
-from pfcomp.ir.model import DType, MNNode
-from pfcomp.kernels.api import Attribute, Spec
-from pfcomp.plan.lower import blocks, indexing, windows
+from pfcomp.ir.model import DType
+from pfcomp.kernels.api import Spec
+from pfcomp.plan.lower import blocks, indexing, moving, windows
 from pfcomp.plan.lower.graph import Lowering, UnknownError
 from pfcomp.plan.lower.resize import resize
 
@@ -18,69 +17,6 @@ Rule = Callable[[Lowering], None]
 
 def _copy(low: Lowering) -> None:
     low.last(low.node.op, low.node.inputs, low.node.attributes)
-
-
-def _reshape(low: Lowering) -> None:
-    low.last("Reshape", low.node.inputs[:1])
-
-
-def _transpose(low: Lowering) -> None:
-    rank = len(low.shape(0))
-    order = low.attribute("perm", tuple(reversed(range(rank))))
-    low.last("Transpose", low.node.inputs[:1], (("perm", order),))
-
-
-def _expand(low: Lowering) -> None:
-    low.last("Expand", low.node.inputs[:1])
-
-
-def _slice(low: Lowering) -> None:
-    shape = low.shape(0)
-    starts, ends = low.ints(1), low.ints(2)
-    if starts is None or ends is None:
-        raise UnknownError("starts and ends must be given")
-    axes = low.ints(3) or tuple(range(len(starts)))
-    steps = low.ints(4) or (1,) * len(starts)
-    first, stride = [0] * len(shape), [1] * len(shape)
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        first[axis], _, stride[axis] = slice(start, end, step).indices(shape[axis])
-    low.last("Slice", low.node.inputs[:1], (("starts", tuple(first)), ("steps", tuple(stride))))
-
-
-def _split(low: Lowering) -> None:
-    shape = low.shape(0)
-    axis = low.integer("axis", 0) % len(shape)
-    start = 0
-    for name in low.node.outputs:
-        starts = tuple(start if k == axis else 0 for k in range(len(shape)))
-        piece = low.node.name if len(low.node.outputs) == 1 else f"{low.node.name}.{name}"
-        attributes = (("starts", starts), ("steps", (1,) * len(shape)))
-        low.graph.nodes.append(MNNode(piece, "Slice", low.node.inputs[:1], (name,), attributes, low.node.source))
-        start += low.spec(name).shape[axis]
-
-
-def _concat(low: Lowering) -> None:
-    axis = low.integer("axis", 0) % len(low.spec(low.node.outputs[0]).shape)
-    low.last("Concat", low.node.inputs, (("axis", axis),))
-
-
-def _tile(low: Lowering) -> None:
-    low.last("Tile", low.node.inputs[:1])
-
-
-def _pad(low: Lowering) -> None:
-    shape, pads = low.shape(0), low.ints(1)
-    mode = low.attribute("mode", "constant")
-    axes = low.ints(3) or tuple(range(len(shape)))
-    if pads is None:
-        raise UnknownError("pads must be given")
-    before, after = [0] * len(shape), [0] * len(shape)
-    for k, axis in enumerate(axes):
-        before[axis], after[axis] = pads[k], pads[k + len(axes)]
-    value = low.known(2)
-    bits = 0 if value is None else pattern(value, low.spec(low.node.inputs[0]).dtype)
-    attributes: tuple[tuple[str, Attribute], ...] = (("before", tuple(before)), ("mode", mode), ("bits", bits))
-    low.last("Pad", low.node.inputs[:1], attributes)
 
 
 def _gemm(low: Lowering) -> None:
@@ -238,18 +174,18 @@ def _batch_normalisation(low: Lowering) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "Reshape": _reshape,
-    "Squeeze": _reshape,
-    "Unsqueeze": _reshape,
-    "Flatten": _reshape,
+    "Reshape": moving.reshape,
+    "Squeeze": moving.reshape,
+    "Unsqueeze": moving.reshape,
+    "Flatten": moving.reshape,
     "Identity": lambda low: low.last("Identity", low.node.inputs),
-    "Transpose": _transpose,
-    "Expand": _expand,
-    "Slice": _slice,
-    "Split": _split,
-    "Concat": _concat,
-    "Tile": _tile,
-    "Pad": _pad,
+    "Transpose": moving.transpose,
+    "Expand": moving.expand,
+    "Slice": moving.sliced,
+    "Split": moving.split,
+    "Concat": moving.concat,
+    "Tile": moving.tile,
+    "Pad": moving.pad,
     "Gather": indexing.gather,
     "GatherElements": indexing.gather_elements,
     "GatherND": indexing.gather_nd,
