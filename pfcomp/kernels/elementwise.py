@@ -50,7 +50,7 @@ def emit_vector(
     vector = _Vector(emitter, dtypes, _words(dtypes, sources, targets), targets)
     for name, source in sources.items():
         vector.values[name] = _halves(source)
-    for step in steps_of(node):
+    for step in steps_of(node, dtypes):
         vector.run(step)
     emitter.flush()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from onnx import defs
 
+from pfcomp.ir.element_types import OWN
 from pfcomp.ir.model import DType
 from pfcomp.kernels import table
 from pfcomp.kernels.registry import kernels
@@ -13,10 +14,10 @@ from pfcomp.passes.core_ops import CORE_OPS
 from pfcomp.passes.lower_ops import RULES as REWRITES
 from pfcomp.plan.examples import CONSTANTS, EXAMPLES, VARIANTS, Example
 from pfcomp.plan.lower.build import refusal
-from pfcomp.plan.lower.graph import DTYPES, REARRANGEMENTS, CoreGraph, Lowering
+from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph, Lowering
 from pfcomp.plan.lower.rules import RULES, apply
 
-OWN = frozenset({"Rsqrt"})
+EXTRA = frozenset({"Rsqrt"})
 """Element-wise operators that ONNX does not have."""
 
 
@@ -34,7 +35,7 @@ class Compiled:
 
 def operators() -> tuple[str, ...]:
     """Names of all ONNX operators that the front end emits, a pass rewrites, a rule lowers or a kernel takes."""
-    known = {*CORE_OPS, *REWRITES, *RULES, *kernels(), *table.NAMES} - OWN
+    known = {*CORE_OPS, *REWRITES, *RULES, *kernels(), *table.NAMES} - EXTRA
     return tuple(sorted(known))
 
 
@@ -46,7 +47,7 @@ def compiled(op: str) -> Compiled:
         return _element_wise(op)
     forms = {example: _answers(example) for example in (*EXAMPLES, *VARIANTS) if example.op == op}
     usual = [example for example in forms if example in EXAMPLES]
-    types = tuple(t for t in DTYPES.values() if any(t in _allowed(op, e.operand) and not forms[e][t] for e in usual))
+    types = tuple(t for t in OWN.values() if any(t in _allowed(op, e.operand) and not forms[e][t] for e in usual))
     if not types:
         return Compiled("no kernel", ())
     never = [answers[types[0]] for answers in forms.values() if all(answers[t] for t in types)]
@@ -64,12 +65,12 @@ def _element_wise(op: str) -> Compiled:
 def _allowed(op: str, operand: int) -> list[DType]:
     """The element types that ONNX gives an operator at all, of those that the device has."""
     names = defs.get_schema(op).inputs[operand].types
-    return [dtype for element, dtype in DTYPES.items() if f"tensor({element.lower()})" in names]
+    return [dtype for element, dtype in OWN.items() if f"tensor({element.lower()})" in names]
 
 
 def _answers(example: Example) -> dict[DType, str]:
     """For every element type "", or why the example is refused."""
-    return {dtype: refusal(example.node, example.specs(dtype), CONSTANTS) for dtype in DTYPES.values()}
+    return {dtype: refusal(example.node, example.specs(dtype), CONSTANTS) for dtype in OWN.values()}
 
 
 def _way(example: Example, dtype: DType) -> str:

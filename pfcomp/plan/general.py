@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pfcomp.errors import UnsupportedError
+from pfcomp.ir.element_types import ELEMENT_TYPES
 from pfcomp.ir.elements import pattern
 from pfcomp.ir.model import LM_WORDS, DType, Location, MNGraph, MNNode, MNValue
 from pfcomp.layout import Layout
@@ -19,7 +20,7 @@ from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
 from pfcomp.plan.lower.attempts import in_pieces
 from pfcomp.plan.lower.build import Borders, build, job_refusal
-from pfcomp.plan.lower.graph import DTYPES, CoreGraph, device_dtypes
+from pfcomp.plan.lower.graph import CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
@@ -100,8 +101,8 @@ def _in_dram(name: str, graph: CoreGraph, linear: Linear, source: SourceGraph) -
     spec = graph.specs[name]
     layout = linear.images.get(name) or linear.images.get(f"{name}{UPDATE}") or ways.usual_forms(spec)[0]
     known = source.tensors.get(name)
-    host = DTYPES[known.element] if known is not None else spec.dtype
-    return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM, torch_dtype=host.value))
+    host = ELEMENT_TYPES[known.element].host if known is not None else spec.dtype.value
+    return _stored(MNValue(name, spec.shape, spec.dtype, layout, Location.DRAM, torch_dtype=host))
 
 
 def _stored(value: MNValue) -> MNValue:

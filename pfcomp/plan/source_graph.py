@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
 from pfcomp.kernels.api import Attribute, Spec
+from pfcomp.plan import narrow
 from pfcomp.plan.lower.build import refusal
 from pfcomp.plan.lower.graph import DTYPES
 from pfcomp.plan.without_nan import never_nan, refuse_nan
@@ -86,6 +87,11 @@ def read_model(model: onnx_ir.Model) -> SourceGraph:
     states = tuple(name for name in names if name in graph.initializers)
     inputs = tuple(name for name in names if name not in states)
     constants = {name: value.const_value.numpy() for name, value in graph.initializers.items() if name not in states}
+    wrapped = narrow.wrap(nodes, {name: tensor.element for name, tensor in tensors.items()})
+    nodes = wrapped.nodes
+    constants |= wrapped.constants
+    tensors |= {name: Tensor(name, tensors[shape].shape, narrow.HOLDER) for name, shape in wrapped.wide.items()}
+    tensors |= {name: Tensor(name, array.shape, narrow.HOLDER) for name, array in wrapped.constants.items()}
     offenders = find_offenders(nodes, tensors, constants)
     if offenders:
         raise UnsupportedError("PF0401", describe(offenders), hint="`pfcomp ops` lists what has kernels")

@@ -18,14 +18,19 @@ ULPS = 8
 SLACK = 4
 
 
-def node_bound(node: MNNode, inputs: tuple[MNValue, ...], result: MNValue, float_dtype: str) -> float:
-    """The bound of one node alone; 0 for integers and truth values."""
+def node_bound(
+    node: MNNode, inputs: tuple[MNValue, ...], result: MNValue, float_dtype: str, reference: float = 0.0
+) -> float:
+    """The bound of one node alone; 0 for integers and truth values.
+
+    `reference` is the unit roundoff of the reference's element type, where the device holds it in a wider one.
+    """
     if result.dtype not in UNIT_ROUNDOFF:
         return 0.0
-    unit = UNIT_ROUNDOFF[result.dtype]
+    unit = max(UNIT_ROUNDOFF[result.dtype], reference)
     if node.op == "MatMul":
         length = inputs[0].shape[-1]
-        step = unit if result.dtype is DType.DOUBLE else PRODUCT_ROUNDOFF[float_dtype]
+        step = unit if result.dtype is DType.DOUBLE else max(unit, PRODUCT_ROUNDOFF[float_dtype])
         return SLACK * step * math.sqrt(length)
     if node.op.startswith("Reduce") or node.op == "CumSum":
         return SLACK * unit * (16 + math.sqrt(math.prod(inputs[0].shape)))

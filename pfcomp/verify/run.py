@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from pfcomp.app import load_app
 from pfcomp.emulator import Machine
+from pfcomp.ir.element_types import ELEMENT_TYPES
 from pfcomp.ir.elements import CARRIERS
 from pfcomp.ir.model import MNNode, MNValue
 from pfcomp.layout.image import from_image
 from pfcomp.plan.model import Schedule
+from pfcomp.plan.source_graph import SourceGraph
 from pfcomp.plan.tasks import Task, tensor_of
 from pfcomp.verify import local
 from pfcomp.verify.bounds import Accumulated, Inherited, node_bound
@@ -52,6 +54,20 @@ class Row:
         return self.found.relative <= self.bound
 
 
+class _Bounds:
+    """The bound of a node's result alone."""
+
+    def __init__(self, schedule: Schedule, source: SourceGraph) -> None:
+        self._values, self._float_dtype = schedule.graph.values, schedule.float_dtype
+        self._roundoff = {name: ELEMENT_TYPES[tensor.element].roundoff for name, tensor in source.tensors.items()}
+
+    def __call__(self, node: MNNode, result: MNValue) -> float:
+        inputs = tuple(self._values[name] for name in node.inputs if name in self._values)
+        touched = [name for step in (node, *node.body) for name in (*step.inputs, *step.outputs)]
+        reference = max(self._roundoff.get(tensor_of(name), 0.0) for name in touched)
+        return node_bound(node, inputs, result, self._float_dtype, reference)
+
+
 def verify(directory: Path, inputs: Mapping[str, Array]) -> list[Row]:
     """All comparisons in order of execution; `inputs` has the model's inputs, states start as the model says.
 
@@ -66,15 +82,18 @@ def verify(directory: Path, inputs: Mapping[str, Array]) -> list[Row]:
     reference = {**vm.run_all_values({**inputs, **states}), **inputs, **states}
     contents: dict[str, Array] = {**source.constants, **schedule.contents, **inputs, **states}
     known = {**source.constants, **reference}
+    bound = _Bounds(schedule, source)
     rows: list[Row] = []
     if schedule.tasks:
-        rows += _tasks("isolated", schedule, contents, known)
-        rows += _tasks("accumulated", schedule, contents, known)
-    rows += _program(directory, schedule, contents, known)
+        rows += _tasks("isolated", schedule, contents, known, bound)
+        rows += _tasks("accumulated", schedule, contents, known, bound)
+    rows += _program(directory, schedule, contents, known, bound)
     return rows
 
 
-def _tasks(mode: str, schedule: Schedule, contents: Mapping[str, Array], known: Mapping[str, Array]) -> Iterator[Row]:
+def _tasks(
+    mode: str, schedule: Schedule, contents: Mapping[str, Array], known: Mapping[str, Array], bound_of: _Bounds
+) -> Iterator[Row]:
     chip = TaskChip(schedule, contents)
     grown, inherited = Accumulated(), Inherited(known)
     for task in schedule.tasks:
@@ -84,7 +103,7 @@ def _tasks(mode: str, schedule: Schedule, contents: Mapping[str, Array], known: 
         if task.node.op in MOVING:
             continue
         for value in chip.local_values(task.node.outputs):
-            own, tensor = _bound(schedule, task.node, value), tensor_of(value.name)
+            own, tensor = bound_of(task.node, value), tensor_of(value.name)
             operands = map(tensor_of, task.node.inputs)
             bound = inherited.after(own, operands, tensor) if mode == "isolated" else grown.after(own)
             if tensor in known:
@@ -100,14 +119,12 @@ def _inject(chip: TaskChip, task: Task, known: Mapping[str, Array]) -> None:
             local.write(chip.machine, value, np.asarray(known[tensor]))
 
 
-def _bound(schedule: Schedule, node: MNNode, result: MNValue) -> float:
-    values = schedule.graph.values
-    inputs = tuple(values[name] for name in node.inputs if name in values)
-    return node_bound(node, inputs, result, schedule.float_dtype)
-
-
 def _program(
-    directory: Path, schedule: Schedule, contents: Mapping[str, Array], known: Mapping[str, Array]
+    directory: Path,
+    schedule: Schedule,
+    contents: Mapping[str, Array],
+    known: Mapping[str, Array],
+    bound_of: _Bounds,
 ) -> Iterator[Row]:
     """The outputs of the app itself."""
     app, graph = load_app(directory / "model.app"), schedule.graph
@@ -118,7 +135,7 @@ def _program(
     for node in schedule.nodes:
         for name in node.outputs:
             if name in graph.values:
-                bound = total.after(_bound(schedule, node, graph.values[name]))
+                bound = total.after(bound_of(node, graph.values[name]))
     for tensor in app.outputs:
         value = graph.values[tensor.name]
         image = np.stack([machine.dram.read(g, tensor.begin, tensor.end - tensor.begin) for g in range(4)])

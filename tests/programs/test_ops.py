@@ -17,12 +17,13 @@ REDUCTION = 64
 LEFT_OUT = {
     "asin": "operands outside the domain: the reference has NaN there, which the chip has not",
     "acos": "operands outside the domain",
-    "erfinv": "the error function of Double has no kernel",
 }
-REFUSED = {"half": "FLOAT16", "bf16_autocast": "BFLOAT16"}
+REFUSED = {"erfinv": "Erf"}
+SHORT = {"half": 2.0**-11, "bf16_autocast": 2.0**-8}
+"""Unit roundoff of cases whose reference rounds to half precision or bfloat16."""
 QUICK = (
     *("glu", "where", "cumprod", "topk", "sort", "unfold", "index2", "scatter_add", "setitem", "embedding"),
-    *("ce", "kl", "maxpool_ceil", "fold", "sdpa_causal", "up_bilinear", "argmax", "double"),
+    *("ce", "kl", "maxpool_ceil", "fold", "sdpa_causal", "up_bilinear", "argmax", "double", *SHORT),
 )
 """Quick cases, at least one for every kind of kernel; all others are slow together."""
 
@@ -42,7 +43,7 @@ def program(name: str) -> Program:
 )
 def test_forward_and_backward_agree(name: str, tmp_path: Path) -> None:
     case = program(name)
-    assert on_device(case, tmp_path).error <= tolerance(case, "float")
+    assert on_device(case, tmp_path).error <= tolerance(case, "float") + 4 * SHORT.get(name, 0.0)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pfcomp.ir.element_types import NUMBERS
 from pfcomp.ir.model import DType
 from pfcomp.kernels.recipes import arithmetic, casts
 from pfcomp.kernels.recipes.emitter import Attributes, Recipe
@@ -9,13 +10,10 @@ from pfcomp.kernels.recipes.row import Join, Row
 
 BOOL, INT, LONG, FLOAT, DOUBLE = DType.BOOL, DType.INT, DType.LONG, DType.FLOAT, DType.DOUBLE
 
-ONNX_TYPES = {1: "FLOAT", 6: "INT32", 7: "INT64", 9: "BOOL", 11: "DOUBLE"}
-"""ONNX's numbers of the element types that are device types."""
-
 
 def _other_types(attributes: Attributes) -> str:
     to = attributes.get("to")
-    return "" if to is None or to in ONNX_TYPES else f"Cast to element type {to}, which the device does not have"
+    return "" if to is None or to in NUMBERS else f"Cast to element type {to}, which the device does not have"
 
 
 def _row(source: DType, target: DType, recipe: Recipe, meaning: str, ulp: float = 0.0, join: Join = Join.LOW) -> Row:

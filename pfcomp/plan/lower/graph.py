@@ -9,29 +9,26 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from pfcomp.ir.element_types import ELEMENT_TYPES
 from pfcomp.ir.elements import HOST_TYPES
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.kernels.api import Attribute, Job, Spec
 
 Array = NDArray[np.generic]
 
-DTYPES: dict[str, DType] = {
-    "FLOAT": DType.FLOAT,
-    "DOUBLE": DType.DOUBLE,
-    "INT32": DType.INT,
-    "INT64": DType.LONG,
-    "BOOL": DType.BOOL,
-}
+DTYPES: dict[str, DType] = {name: kind.device for name, kind in ELEMENT_TYPES.items()}
 """Device element types by ONNX element type; other types have no kernels."""
 
 
 def device_dtypes(float_dtype: str) -> dict[str, DType]:
     """Device element types by ONNX element type under the option float_dtype.
 
-    With `double` single-precision tensors are Double on the device. With `half`, as with `mixed`, products take half
-    operands, and values are stored in single precision.
+    With `double` what single precision holds otherwise is Double on the device. With `half`, as with `mixed`, products
+    take half operands, and values are stored in single precision.
     """
-    return {**DTYPES, "FLOAT": DType.DOUBLE} if float_dtype == "double" else DTYPES
+    if float_dtype != "double":
+        return DTYPES
+    return {name: DType.DOUBLE if dtype is DType.FLOAT else dtype for name, dtype in DTYPES.items()}
 
 
 REARRANGEMENTS = (

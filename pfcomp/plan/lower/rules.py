@@ -46,8 +46,11 @@ def _gemm(low: Lowering) -> None:
 
 
 def _matmul(low: Lowering) -> None:
-    """Vectors become matrices of one row or column."""
+    """Vectors become matrices of one row or column; integers are multiplied one by one and added."""
     a, b = low.node.inputs
+    if low.spec(a).dtype in (DType.INT, DType.LONG):
+        _whole_product(low, a, b)
+        return
     left, right = low.spec(a).shape, low.spec(b).shape
     if len(left) > 1 and len(right) > 1:
         low.last("MatMul", [a, b])
@@ -59,6 +62,17 @@ def _matmul(low: Lowering) -> None:
     batch = np.broadcast_shapes(low.spec(a).shape[:-2], low.spec(b).shape[:-2])
     product = low.op("MatMul", [a, b], (*batch, low.spec(a).shape[-2], low.spec(b).shape[-1]))
     low.last("Reshape", [product])
+
+
+def _whole_product(low: Lowering, a: str, b: str) -> None:
+    """The matrix unit has no integers: all products (..., row, inner, column), then sums over the inner axis."""
+    left, right = low.spec(a).shape, low.spec(b).shape
+    a = low.op("Reshape", [a], (*left, 1) if len(left) > 1 else (1, *left, 1))
+    b = low.op("Reshape", [b], (*right[:-2], 1, *right[-2:]) if len(right) > 1 else (1, *right, 1))
+    shape = np.broadcast_shapes(low.spec(a).shape, low.spec(b).shape)
+    inner = (("axes", (len(shape) - 2,)), ("keepdims", 0))
+    sums = low.op("ReduceSum", [low.op("Mul", [a, b], shape)], (*shape[:-2], shape[-1]), attributes=inner)
+    low.last("Reshape", [sums])
 
 
 def _reduce(low: Lowering) -> None:
