@@ -304,5 +304,15 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0806": ErrorInfo(SourceError, "a script compiled nothing", "call Context.compile in it"),
     "PF0807": ErrorInfo(SourceError, "a function is not in its file", "check the name after the colon"),
     "PF0808": ErrorInfo(UsageError, "a sample is not understood", "write --sample x=float32[3,4]"),
+    "PF0809": ErrorInfo(
+        UsageError,
+        "an entry of a file of forced layouts is wrong",
+        "correct the entry that the message names; docs/compiler.md, Forced layouts, has the form",
+    ),
+    "PF0810": ErrorInfo(
+        UsageError,
+        "entries of a file of forced layouts apply to nothing",
+        "correct or remove them, or set CODEGEN_ALLOW_UNUSED_LAYOUT_SPEC=1",
+    ),
     "PF0890": ErrorInfo(InternalError, "the program failed unexpectedly", "report it with the output of --debug"),
 }

@@ -16,7 +16,7 @@ Generated from `pfcomp/options/table.py` by `python -m pfcomp.options.page`; do 
 Give them as `options={"name": value}` to `Context.compile`, as `--option name=value` to `pfcomp compile`, or in a JSON
 file named by `option_json` (`--option_json`); a bare file name is looked up among the presets. Later ones win: default,
 option file, `envs`, `options`, command line. An unknown name warns and is ignored. A stage runs again when an option
-of its key changes.
+of its key changes. Variables `CODEGEN_*` of the process that an option names come between default and option file.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from typing import cast
 from pfcomp.errors import UsageError
 from pfcomp.options.table import TABLE, OptionInfo, Stage
 from pfcomp.options.values import convert
+
+PREFIX = "CODEGEN_"
+"""Of variables that may stand for options."""
 
 
 class OptionWarning(UserWarning):
@@ -67,7 +71,9 @@ class Options(Mapping[str, object]):
 
 
 def resolve(options: Mapping[str, object] | None = None, option_json: str | Path | None = None) -> Options:
-    """The options of a compilation: defaults, then the preset, then `envs`, then `options`, later ones winning.
+    """The options of a compilation, later ones winning.
+
+    Defaults, then the process's `CODEGEN_*` variables, then the preset, then `envs`, then `options`.
 
     `option_json` (or the key of that name in `options`) is a path or the bare name of a preset such as `O1.json`.
     Unknown keys warn (OptionWarning) with the nearest known one. Raises UsageError for values that are not allowed
@@ -78,7 +84,8 @@ def resolve(options: Mapping[str, object] | None = None, option_json: str | Path
     preset = load_preset(str(option_json or named)) if option_json or named else {}
     merged = {**preset, **given}
     values: dict[str, object] = {row.name: row.default for row in TABLE.values()}
-    layers = (preset, _from_environment(merged.get("envs")), given)
+    of_process = {name: value for name, value in os.environ.items() if name.startswith(PREFIX)}
+    layers = (_from_environment(of_process), preset, _from_environment(merged.get("envs")), given)
     for layer in layers:
         values.update(_converted(layer))
     return Options(values)

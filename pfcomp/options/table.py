@@ -18,8 +18,8 @@ class OptionInfo:
     `stages` are those whose key the value enters: they run again when it changes. Kind "file" takes the path of a
     JSON file or its content; the content enters the key, never the path. Choices and ranges are checked; where
     `lenient` is set an unknown choice only warns and the default is used, because other names exist in the SDK.
-    `environment` is the `CODEGEN_*` variable of `envs` that sets the option as well. A row that is not `used` is
-    accepted so that programs run unchanged, and has no effect in this version.
+    `environment` is the `CODEGEN_*` variable, of the process or of `envs`, that sets the option as well. A row that is
+    not `used` is accepted so that programs run unchanged, and has no effect in this version.
     """
 
     name: str
@@ -92,17 +92,24 @@ _ROWS = (
         "layout_spec",
         "file",
         None,
-        "forced layouts by operator and shape (a JSON list)",
+        "forced layouts by operator and shape, a JSON list (docs/compiler.md, *Forced layouts*)",
         stages=("schedule",),
-        used=False,
     ),
     OptionInfo(
         "gemm_layout_spec",
         "file",
         None,
-        "forced layouts of matrix products by weight (a JSON list)",
+        "forced layouts of matrix products by the weight's name, a JSON list (docs/compiler.md, *Forced layouts*)",
         stages=("schedule",),
-        used=False,
+    ),
+    OptionInfo(
+        "allow_unused_layout_spec",
+        "flag",
+        False,
+        "entries of `layout_spec` and `gemm_layout_spec` that apply to nothing are left out; otherwise they are an"
+        " error",
+        stages=("schedule",),
+        environment="CODEGEN_ALLOW_UNUSED_LAYOUT_SPEC",
     ),
     OptionInfo(
         "simulation_mode",
@@ -150,7 +157,12 @@ _ROWS = (
         used=False,
     ),
     OptionInfo("out_onnx", "text", "", "path that additionally receives the compiled ONNX"),
-    OptionInfo("envs", "mapping", {}, "`CODEGEN_*` variables of this compilation; those without an option are ignored"),
+    OptionInfo(
+        "envs",
+        "mapping",
+        {},
+        "`CODEGEN_*` variables of this compilation, before those of the process; those without an option are ignored",
+    ),
 )
 
 TABLE: dict[str, OptionInfo] = {row.name: row for row in _ROWS}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pfcomp.errors import UsageError
+from pfcomp.options.layout_files import operator_entries, product_entries
 from pfcomp.options.table import Kind, OptionInfo
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -72,12 +73,17 @@ def _mapping(info: OptionInfo, value: object) -> object:
 def _file(info: OptionInfo, value: object) -> object:
     if value is None or value == "":
         return None
-    if not isinstance(value, str | Path):
-        return value
+    path = value if isinstance(value, str | Path) else None
+    content = value if path is None else _json_file(info, path)
+    _CHECKS[info.name](content, f"option {info.name}" if path is None else f"{path}: option {info.name}")
+    return content
+
+
+def _json_file(info: OptionInfo, path: str | Path) -> object:
     try:
-        return json.loads(Path(value).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError("PF0803", f"option {info.name}: {_reason(error)}", where=str(value)) from error
+        raise UsageError("PF0803", f"option {info.name}: {_reason(error)}", where=str(path)) from error
 
 
 def _json_text(info: OptionInfo, value: str) -> object:
@@ -92,6 +98,12 @@ def _reason(error: Exception) -> str:
         return f"cannot be read ({error.strerror})"
     return f"is not JSON ({error})"
 
+
+_CHECKS: dict[str, Callable[[object, str], object]] = {
+    "layout_spec": operator_entries,
+    "gemm_layout_spec": product_entries,
+}
+"""What reads the content of an option of kind "file", with the place for messages."""
 
 _CONVERTERS: dict[Kind, Callable[[OptionInfo, object], object]] = {
     "choice": _choice,

@@ -20,9 +20,10 @@ from pfcomp.layout.model import Level
 from pfcomp.plan import slices, ways
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.costs import RelayCosts, fits, load_steps, store_steps
-from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
+from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
 from pfcomp.plan.states import Layouts, State, Waiting, name_of
+from pfcomp.plan.switches import demanded, layout_of_switch
 
 ROUNDS = 4
 """Plans that are tried, each knowing more about what relayouts take."""
@@ -43,6 +44,7 @@ class Planner:
         self.immediates = ways.immediates(graph)
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
         self.early = _stored_early(graph)
+        self.switched = demanded(graph)
 
     def plan(self) -> list[Action]:
         """The cheapest plan found. Raises UnsupportedError PF0421 where a node fits into no state.
@@ -111,13 +113,16 @@ class Planner:
         return self.last_use.get(name, -1) > position or (name in self.graph.outputs and name not in self.early)
 
     def _after(self, state: State, node: MNNode) -> Iterator[State]:
+        if node.op == SWITCH:
+            yield from self._switch(state, node)
+            return
         if node.op in REARRANGEMENTS:
             yield from self._rearranged(state, node)
             return
         operands = tuple(name for name in ways.operands(node) if name not in self.immediates)
         offered = {name: self._offered(state, name) for name in operands}
         images = [self._image(state, name) for name in node.outputs if name in self.graph.outputs]
-        wanted = [layout for layout in images if layout is not None]
+        wanted = [layout for layout in images if layout is not None] + self._demanded(node)
         for binding in ways.bindings(self.graph, node, offered, self.float_dtype, wanted):
             if not self._has_room(node, binding):
                 continue
@@ -129,6 +134,17 @@ class Planner:
                 for name, layout in zip(node.outputs, binding.outputs, strict=True):
                     new = new.with_copy(name, layout)
                 yield new
+
+    def _switch(self, state: State, node: MNNode) -> Iterator[State]:
+        """Bring a tensor to the demanded layout; the result is that copy, and no other one."""
+        layout = layout_of_switch(node)
+        ready = self.fetch(state, node.inputs[0], layout)
+        if ready is not None:
+            yield ready.did(Rename(node, layout, layout), 0).with_copy(node.outputs[0], layout)
+
+    def _demanded(self, node: MNNode) -> list[Layout]:
+        """Layouts to which results will be brought."""
+        return [self.switched[name] for name in node.outputs if name in self.switched]
 
     def _offered(self, state: State, name: str) -> Layouts:
         """Layouts in which a tensor exists, or in which it can be loaded if its image has one already."""
@@ -182,7 +198,8 @@ class Planner:
                 ready = self._anyhow(ready, name)
         if ready is None:
             return
-        for target in filter(lambda form: self._fits(node.outputs[0], form), ways.usual_forms(job.outputs[0])):
+        targets = dict.fromkeys((*self._demanded(node), *ways.usual_forms(job.outputs[0])))
+        for target in filter(lambda form: self._fits(node.outputs[0], form), targets):
             sources, steps = [], 0
             for k, name in enumerate(node.inputs):
                 costs = [(ways.rearrange_steps(job, k, layout, target), layout) for layout in ready.there[name]]

@@ -21,6 +21,7 @@ from pfcomp.plan.lower.graph import DTYPES, device_dtypes
 from pfcomp.plan.model import Region, Schedule
 from pfcomp.plan.region import PlannedRegion, RegionInput, plan_region
 from pfcomp.plan.source_graph import UPDATE, SourceGraph
+from pfcomp.plan.switches import with_switches
 from pfcomp.plan.tasks import LOCAL
 
 BITS = 32
@@ -35,9 +36,14 @@ class _Roles:
 
 
 def plan(source: SourceGraph, options: Options) -> Schedule:
-    """Plan a whole graph. Raises UnsupportedError PF0404, PF0406, PF0409 for what cannot be done."""
+    """Plan a whole graph.
+
+    Raises UnsupportedError PF0404, PF0406, PF0409 for what cannot be done, UsageError PF0809 and PF0810 for files of
+    forced layouts that do not suit the graph.
+    """
     _check_names(source)
     dtypes = device_dtypes(options.text("float_dtype"))
+    source = with_switches(source, options, dtypes)
     forced = forced_layouts(options.mapping("io_layouts"), source, dtypes)
     if not source.streams or dtypes != DTYPES:
         return plan_general(source, options, forced)

@@ -115,7 +115,7 @@ def test_digests_change_exactly_for_the_stages_of_the_row():
 
 def test_changed_values_resolve_to_the_same_digests(tmp_path):
     spec = tmp_path / "spec.json"
-    spec.write_text(json.dumps([{"trigger": "FixOutput"}]))
+    spec.write_text(json.dumps([{"trigger": "FixOutput", "op_type": "Add", "shape": [3], "layout": "((3:1))"}]))
     options = resolve({"layout_spec": str(spec), "sram_budget": "0.25", "out_onnx": "x.onnx"}, "O3.json")
     assert resolve(json.loads(json.dumps(options.changed()))).digest() == options.digest()
     assert "out_onnx" not in options.changed()

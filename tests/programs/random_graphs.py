@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
+from pfcomp.layout import Layout, canonical
 from tests.programs.general import model, reference, run
 from tests.programs.harness import compile_model
 from tests.programs.random_moves import (
@@ -26,7 +28,7 @@ from tests.programs.random_moves import (
     transpose,
 )
 from tests.programs.random_pointwise import binary, cast, comparison, integers, logic, select, unary
-from tests.programs.random_values import DIMS, MOST_ELEMENTS, Graph, Rng, Shape
+from tests.programs.random_values import DIMS, LONG_DIMS, MOST_ELEMENTS, Graph, Shape
 from tests.programs.random_windows import convolution, elements, logarithm_of_sum, pooling, scatter, top
 
 ATTEMPTS = 400
@@ -40,18 +42,19 @@ GROWERS: tuple[Callable[[Graph], None], ...] = (
 )
 
 
-def random_shape(rng: Rng) -> Shape:
+def random_shape(graph: Graph) -> Shape:
     while True:
-        shape = tuple(int(n) for n in rng.choice(DIMS, int(rng.integers(0, 5))))
-        if prod(shape) <= MOST_ELEMENTS:
+        shape = tuple(int(n) for n in graph.rng.choice(graph.dims, int(graph.rng.integers(0, 5))))
+        if graph.least <= prod(shape) <= graph.most:
             return shape
 
 
-def random_graph(seed: int, length: int = 0) -> Graph:
-    """A graph of `length` nodes (0: from 2 to 9)."""
-    graph = Graph(np.random.default_rng(seed))
-    length = length or int(graph.rng.integers(2, 10))
-    graph.normal(random_shape(graph.rng))
+def random_graph(seed: int, least: int = 0, most: int = MOST_ELEMENTS) -> Graph:
+    """A graph of 2 to 9 nodes that begins with at least `least` elements; no tensor has more than `most`."""
+    dims = DIMS if most <= MOST_ELEMENTS else (*DIMS, *LONG_DIMS)
+    graph = Graph(np.random.default_rng(seed), least, most, dims)
+    length = int(graph.rng.integers(2, 10))
+    graph.normal(random_shape(graph))
     for _ in range(ATTEMPTS):
         if len(graph.nodes) >= length:
             break
@@ -63,13 +66,16 @@ def random_graph(seed: int, length: int = 0) -> Graph:
     return graph
 
 
-def compare(graph: Graph, directory: Path) -> int:
+def compare(graph: Graph, directory: Path, entries: Sequence[Mapping[str, object]] = ()) -> int:
     """Compile for single precision and run; AssertionError where an output is too far off. Returns the steps.
 
+    `entries` are forced layouts; those that speak of constants that say how an operator works apply to nothing.
     Single precision of onnxruntime may be further off, as long sums of it are; it only has to mean the same.
     """
     proto = model(graph.nodes, graph.inputs, graph.outputs(), graph.constants)
-    app = compile_model(directory, proto, {"float_dtype": "float"})
+    forced = {"layout_spec": list(entries), "allow_unused_layout_spec": True} if entries else {}
+    app = compile_model(directory, proto, {"float_dtype": "float", **forced})
+    check_forced(graph, directory, entries)
     found, other = run(app, graph.inputs), reference(proto, graph.inputs)
     for name in graph.outputs():
         exact, tolerance = graph.value(name).exact, graph.tolerance(name)
@@ -77,3 +83,21 @@ def compare(graph: Graph, directory: Path) -> int:
             assert np.shape(results[name]) == exact.shape, name
             np.testing.assert_allclose(results[name], exact, rtol=0, atol=room * tolerance, err_msg=name)
     return app.program.steps
+
+
+def check_forced(graph: Graph, directory: Path, entries: Sequence[Mapping[str, object]]) -> None:
+    """Every tensor that is not constant and that an entry speaks of lies in the layout of the entry somewhere.
+
+    A single element lies in most layouts anyway, under the name of any tensor that it is a view of.
+    """
+    values = json.loads((directory / "layout.json").read_text())
+    chip = {name: Layout.parse(value["layout"]) for name, value in values.items() if value["location"] != "DRAM"}
+    there = {(name.partition("@")[0], canonical(layout)) for name, layout in chip.items()}
+    for entry in (e for e in entries if prod(e["shape"]) > 1):
+        wanted = canonical(Layout.parse(str(entry["layout"])))
+        for node in graph.nodes:
+            names = node.outputs[:1] if entry["trigger"] == "FixOutput" else node.inputs
+            for name in names if node.op == entry["op_type"] else ():
+                if name not in graph.constants and list(graph.value(name).shape) == entry["shape"]:
+                    copies = (name, f"{name}.made", f"{name}.switched")
+                    assert any((copy, wanted) in there for copy in copies), (name, entry)

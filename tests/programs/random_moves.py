@@ -12,7 +12,6 @@ from tests.programs.random_values import (
     DIMS,
     FLOAT,
     LONG,
-    MOST_ELEMENTS,
     Graph,
     Numbers,
     Shape,
@@ -32,9 +31,9 @@ def _axis(g: Graph, x: Value) -> int:
 
 def product(g: Graph) -> None:
     x = g.pick(accept=lambda v: len(v.shape) >= 1)
-    if x is None or prod(x.shape) * 4 > MOST_ELEMENTS * 8:
+    if x is None or prod(x.shape) * 4 > g.most * 8:
         return
-    width = int(g.rng.choice(DIMS))
+    width = int(g.rng.choice(g.dims))
     if len(x.shape) > 2 and g.rng.random() < 0.5:
         g.add("MatMul", [x, g.normal((*x.shape[:-2], x.shape[-1], width))], np.matmul)
     elif len(x.shape) > 1 and g.rng.random() < 0.3:

@@ -7,7 +7,7 @@ from math import erf, prod
 
 import numpy as np
 
-from tests.programs.random_values import BOOL, FLOAT, LONG, MOST_ELEMENTS, Graph, Numbers, Value
+from tests.programs.random_values import BOOL, FLOAT, LONG, Graph, Numbers, Value
 
 
 def _fraction(x: Numbers) -> bool:
@@ -54,7 +54,7 @@ def _partner(g: Graph, x: Value) -> Value:
 
     def fits(y: Value) -> bool:
         try:
-            return prod(np.broadcast_shapes(x.shape, y.shape)) <= MOST_ELEMENTS
+            return prod(np.broadcast_shapes(x.shape, y.shape)) <= g.most
         except ValueError:
             return False
 

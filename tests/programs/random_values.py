@@ -21,6 +21,8 @@ Rng = np.random.Generator
 Shape = tuple[int, ...]
 
 DIMS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 24, 31, 32, 37, 53, 64, 70)
+LONG_DIMS = (96, 100, 128, 197, 224, 256, 384, 500, 512, 768, 1000, 1024, 2048)
+"""Lengths of axes that larger graphs have besides."""
 MOST_ELEMENTS = 12_000
 NOISE = 2.0**-19
 """Of the largest magnitude of a value: sums and products of matrices have errors of that size."""
@@ -46,9 +48,15 @@ class Value:
 
 @dataclass
 class Graph:
-    """Nodes in order with the contents of inputs and constants; `values` are all tensors, in order."""
+    """Nodes in order with the contents of inputs and constants; `values` are all tensors, in order.
+
+    The first tensor has at least `least` elements, none has more than `most`; `dims` are lengths of axes.
+    """
 
     rng: Rng
+    least: int = 0
+    most: int = MOST_ELEMENTS
+    dims: tuple[int, ...] = DIMS
     nodes: list[Node] = field(default_factory=list)
     inputs: dict[str, Array] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
@@ -104,7 +112,7 @@ class Graph:
         return True
 
     def _useful(self, exact: Numbers, noisy: Numbers, element: int) -> bool:
-        if not 0 < exact.size <= MOST_ELEMENTS or exact.ndim > 5:
+        if not 0 < exact.size <= self.most or exact.ndim > 5:
             return False
         if not (np.isfinite(exact).all() and np.isfinite(noisy).all()) or np.abs(exact).max() > LARGEST:
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pfcomp.ir.model import DType, MNNode
@@ -73,6 +73,18 @@ def refusal(node: MNNode, specs: Mapping[str, Spec], constants: Mapping[str, Arr
         return str(error)
     reasons = (job_refusal(graph, job) for job in graph.nodes)
     return next((reason for reason in reasons if reason), "")
+
+
+def reads_on_chip(node: MNNode, number: int, specs: Mapping[str, Spec], constants: Mapping[str, Array]) -> bool:
+    """True if a job reads that operand, and it need not be a constant: no shape, no axis and the like."""
+    copy = f"{node.inputs[number]} "
+    inputs = tuple(copy if k == number else name for k, name in enumerate(node.inputs))
+    graph = CoreGraph({**specs, copy: specs[node.inputs[number]]}, (), (), (), dict(constants))
+    try:
+        apply(Lowering(graph, replace(node, inputs=inputs)))
+    except UnknownError:
+        return False
+    return any(copy in job.inputs for job in graph.nodes) and not any(job_refusal(graph, job) for job in graph.nodes)
 
 
 def job_refusal(graph: CoreGraph, node: MNNode) -> str:

@@ -31,9 +31,13 @@ def device_dtypes(float_dtype: str) -> dict[str, DType]:
     return {name: DType.DOUBLE if dtype is DType.FLOAT else dtype for name, dtype in DTYPES.items()}
 
 
+SWITCH = "LayoutSwitch"
+"""The operator that moves a tensor to a layout that the user demands (`pfcomp.plan.switches`)."""
+
 REARRANGEMENTS = (
     *("Identity", "Reshape", "Transpose", "Expand", "Tile"),
     *("Slice", "Take", "Concat", "Pad", "Unfold", "Fold", "Spread"),
+    SWITCH,
 )
 """Operators that only move elements; what they mean stands in `views`."""
 
