@@ -13,6 +13,7 @@ SOURCES = sorted(str(path) for path in FOLDER.glob("*.c"))
 # Exact results: no contraction beyond what the sources ask for, no fast-math; rows are read as lanes of several widths.
 FLAGS = ["-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing"]
 FLAGS += ["-Wno-psabi"]  # vectors are only passed between inlined functions
+THREADS = ["-pthread"] if os.name == "posix" else []
 LEVELS: dict[str, list[str]] = {"_baseline": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     avx512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mprefer-vector-width=512"]
@@ -35,7 +36,8 @@ setup(
             f"pfcomp.emulator.c.{name}",
             SOURCES,
             depends=sorted(str(path) for path in FOLDER.glob("*.h")),
-            extra_compile_args=[*FLAGS, *flags],
+            extra_compile_args=[*FLAGS, *THREADS, *flags],
+            extra_link_args=THREADS,
             optional=True,
         )
         for name, flags in LEVELS.items()

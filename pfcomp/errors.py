@@ -295,6 +295,9 @@ ERRORS: dict[str, ErrorInfo] = {
     "PF0711": ErrorInfo(
         UsageError, "A breakpoint that the program does not have", "Give a step or a node that the message names."
     ),
+    "PF0712": ErrorInfo(
+        UsageError, "A number of threads that the emulator cannot use", "Give a number from 1 on, or auto."
+    ),
     # 08 command line and options
     "PF0801": ErrorInfo(UsageError, "a command line is wrong", "see --help"),
     "PF0802": ErrorInfo(UsageError, "an option has a value that is not allowed", "see `pfcomp options`"),

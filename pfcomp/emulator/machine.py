@@ -14,6 +14,7 @@ from pfcomp.emulator.numpy_engine.engine import interpret
 from pfcomp.emulator.sparse import SparseMemory
 from pfcomp.emulator.state import State
 from pfcomp.emulator.strict import Watch, stale_paths
+from pfcomp.emulator.threads import AUTO, thread_count
 from pfcomp.errors import UsageError
 from pfcomp.isa.model import Place, Program
 
@@ -64,14 +65,14 @@ def _choose(engine: str) -> ctypes.CDLL | None:
 
 
 class Machine:
-    """One chip. `engine` is one of ENGINES; the C engine spreads the eight L2Bs over `threads`.
+    """One chip. `engine` is one of ENGINES; the C engine spreads the eight L2Bs over `threads`, see `thread_count`.
 
     `strict` collects findings (`pfcomp.emulator.strict`) and runs on the numpy engine.
     """
 
-    def __init__(self, engine: str = "auto", strict: bool = False, threads: int = 1) -> None:
+    def __init__(self, engine: str = "auto", strict: bool = False, threads: int | str = AUTO) -> None:
         self._library = _choose(engine)
-        self.engine, self.strict, self.threads = engine, strict, threads
+        self.engine, self.strict, self.threads = engine, strict, thread_count(threads)
         self._watch: Watch | None = None
         self.state = State()
         self._start()
@@ -113,7 +114,7 @@ class Machine:
         chip.forget_matrices()  # nothing outside of the batches writes them during a run
         for part in parts:
             if isinstance(part, Batch):
-                chip.run(part.ops, part.runs, part.parts, self.threads)
+                chip.run(part.ops, part.runs, part.parts, part.phases, self.threads)
             else:
                 self._segment(part, lowered, lines)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from pfcomp.emulator.c.native import Packed, Table, pack
+from pfcomp.emulator.c.native import Packed, pack
 from pfcomp.emulator.lower.program import Lowered, Segment
 from pfcomp.emulator.micro import Code, Micro
+from pfcomp.emulator.phases import Phases, Table
 from pfcomp.emulator.runs import Run, runs_of
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """`ops [operation][49]`, `runs [run][8]`, and `parts [part][2]`: so many operations, then so many runs."""
+    """`ops [operation][49]`; `runs [run][9]`, `parts [part][2]` and `phases [phase][4]`, see `Phases.tables`."""
 
     ops: Packed
     runs: Table
     parts: Table
+    phases: Table
 
 
 @dataclass(slots=True)
@@ -26,17 +26,14 @@ class _Open:
     """A batch being written."""
 
     micros: list[Micro] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
-    parts: list[tuple[int, int]] = field(default_factory=list)
+    phases: Phases = field(default_factory=Phases)
 
     def add(self, micros: tuple[Micro, ...], runs: list[Run]) -> None:
         self.micros += micros
-        self.runs += runs
-        self.parts.append((len(micros), len(runs)))
+        self.phases.add(len(micros), runs)
 
     def close(self) -> Batch:
-        runs, parts = np.array(self.runs, np.int64).reshape(-1, 8), np.array(self.parts, np.int64)
-        return Batch(pack(self.micros), runs, parts)
+        return Batch(pack(self.micros), *self.phases.tables())
 
 
 def batches(lowered: Lowered) -> tuple[Micro | Segment | Batch, ...]:
@@ -51,11 +48,11 @@ def batches(lowered: Lowered) -> tuple[Micro | Segment | Batch, ...]:
         if runs is not None:
             current.add((), runs)
             continue
-        if current.parts:
+        if current.phases.parts:
             result.append(current.close())
             current = _Open()
         result.append(segment)
-    if current.parts:
+    if current.phases.parts:
         result.append(current.close())
     return tuple(result)
 

@@ -1,4 +1,4 @@
-/* Runs a list of micro-operations: tiles outside, operations inside, so that one tile's rows stay in the cache. */
+/* Runs a list of micro-operations on one tile. */
 #include "engine.h"
 
 #include "codes.h"
@@ -33,7 +33,7 @@ int pfcomp_best_level(void) {
 /* Sizes and row numbers that Python compares with its own. */
 void pfcomp_layout(int64_t *out) {
     out[0] = (int64_t)sizeof(Op), out[1] = T_ROW, out[2] = MATRIX_X_ROW, out[3] = MATRIX_Y_ROW;
-    out[4] = (int64_t)sizeof(Chip);
+    out[4] = (int64_t)sizeof(Chip), out[5] = (int64_t)sizeof(Run), out[6] = (int64_t)sizeof(Part), out[7] = (int64_t)sizeof(Phase);
 }
 
 static void note_matrix_write(Tile *t, const Op *op) {
@@ -82,40 +82,12 @@ static void restore(unsigned before) {
 #endif
 }
 
-/* Execute `count` operations on tiles first, first + step, ... */
-void pfcomp_run(const Chip *chip, const Op *ops, int64_t count, int first, int step) {
+void run_operations(const Chip *chip, int tile, const Op *ops, int64_t count) {
+    Tile t = {chip->mem + (size_t)tile * (size_t)chip->rows * PES, chip->l1bm + (size_t)tile * L1BS * L1BM_LW,
+              chip->turn + (size_t)tile * L1BS * TURN_LW, chip->l2bm + (size_t)tile * L2BM_LW, chip->matrices + 2 * tile};
     unsigned before = flush_denormals();
-    for (int tile = first; tile < TILES; tile += step) {
-        Tile t = {chip->mem + (size_t)tile * (size_t)chip->rows * PES, chip->l1bm + (size_t)tile * L1BS * L1BM_LW,
-                  chip->turn + (size_t)tile * L1BS * TURN_LW, chip->l2bm + (size_t)tile * L2BM_LW, chip->matrices + 2 * tile};
-        for (int64_t i = 0; i < count; i++) execute(&t, &ops[i]);
-    }
+    for (int64_t i = 0; i < count; i++) execute(&t, &ops[i]);
     restore(before);
-}
-
-/* Copies of moves, one after the other. Addresses wrap (isa.md 3). */
-void pfcomp_move(const Chip *chip, const Run *runs, int64_t count) {
-    for (const Run *r = runs; r < runs + count; r++) {
-        uint64_t from_size = (uint64_t)chip->size[r->source], to_size = (uint64_t)chip->size[r->target];
-        for (int64_t i = 0; i < r->repeat; i++) {
-            uint64_t from = (uint64_t)(r->source_address + i * r->source_step), to = (uint64_t)(r->target_address + i * r->target_step);
-            for (uint64_t left = (uint64_t)r->length, n; left; left -= n, from += n, to += n) {
-                from %= from_size, to %= to_size, n = left;
-                n = from_size - from < n ? from_size - from : n;
-                n = to_size - to < n ? to_size - to : n;
-                memcpy(chip->memory[r->target] + to, chip->memory[r->source] + from, n * 8);
-            }
-        }
-    }
-}
-
-/* Parts in turn: so many operations on all tiles, then so many runs. */
-void pfcomp_program(const Chip *chip, const Op *ops, const Run *runs, const int64_t (*parts)[2], int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        pfcomp_run(chip, ops, parts[i][0], 0, 1);
-        pfcomp_move(chip, runs, parts[i][1]);
-        ops += parts[i][0], runs += parts[i][1];
-    }
 }
 
 /* Bytes that `matrices` of a chip needs. */

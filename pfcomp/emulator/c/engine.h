@@ -42,10 +42,20 @@ typedef struct {
     int64_t size[INSTANCES];
 } Chip;
 
-/* Blocks of `length` long words from one memory instance to another (runs.py). */
+/* Blocks of `length` long words from one memory instance to another (runs.py), copied with the work of `tile`. */
 typedef struct {
-    int64_t source, target, source_address, target_address, length, repeat, source_step, target_step;
+    int64_t source, target, source_address, target_address, length, repeat, source_step, target_step, tile;
 } Run;
+
+/* So many operations on each tile, then so many runs. */
+typedef struct {
+    int64_t ops, runs;
+} Part;
+
+/* Parts in which no tile depends on another (phases.py): the first part, how many, the first operation and run. */
+typedef struct {
+    int64_t part, parts, op, run;
+} Phase;
 
 typedef struct {
     uint64_t *mem, *l1bm, *turn, *l2bm;
@@ -53,6 +63,8 @@ typedef struct {
 } Tile;
 
 static inline uint64_t *row_of(const Tile *t, int32_t row) { return t->mem + (size_t)row * PES; }
+
+void run_operations(const Chip *chip, int tile, const Op *ops, int64_t count);
 
 void copy_op(Tile *t, const Op *op);
 void alu_op(Tile *t, const Op *op);

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.emulator.micro import Code, Micro
+from pfcomp.emulator.phases import TABLE_COLUMNS, Table
 from pfcomp.emulator.rows import MATRIX_ROW, ROWS, T_ROW, TILES, ZERO_QUAD, Quad
 from pfcomp.emulator.runs import INSTANCES
 from pfcomp.emulator.sparse import GROUPS, reserve
@@ -28,9 +27,8 @@ NAMES = ("baseline", "AVX2", "AVX-512")
 _SOURCES, _PARAMS = 3, 16
 _OP_INTS = 1 + 8 + 8 * _SOURCES + _PARAMS
 _NO_LOW = (-1, -1, -1, -1)
-_WORTH_SHARING = 8  # micro-operations; waking a thread costs about as much as this many
+_WORTH_SHARING = 32  # micro-operations; waking threads costs about as much as this many
 Packed = NDArray[np.int32]
-Table = NDArray[np.int64]
 
 
 class _Chip(ctypes.Structure):
@@ -64,6 +62,7 @@ def _open(name: str) -> ctypes.CDLL | None:
 def _verify(library: ctypes.CDLL) -> None:
     """The library must agree with Python about sizes and row numbers."""
     wanted = [4 * _OP_INTS, T_ROW, MATRIX_ROW[Place.MATRIX_X], MATRIX_ROW[Place.MATRIX_Y], ctypes.sizeof(_Chip)]
+    wanted += [8 * columns for columns in TABLE_COLUMNS]
     found = (ctypes.c_int64 * len(wanted))()
     library.pfcomp_layout(found)
     if list(found) != wanted:
@@ -81,11 +80,7 @@ def compiled(level: int | None = None) -> ctypes.CDLL | None:
         found = _open(LEVELS[candidate])
         if found is not None and candidate <= best:
             _verify(found)
-            found.pfcomp_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
-            found.pfcomp_run.restype = None
-            found.pfcomp_move.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-            found.pfcomp_move.restype = None
-            found.pfcomp_program.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int64]
+            found.pfcomp_program.argtypes = [*(ctypes.c_void_p,) * 5, ctypes.c_int64, ctypes.c_int]
             found.pfcomp_program.restype = None
             found.pfcomp_forget.argtypes = [ctypes.c_void_p]
             found.pfcomp_forget.restype = None
@@ -132,12 +127,6 @@ def pack(micros: Sequence[Micro]) -> Packed:
     return np.frombuffer(b"".join(parts), dtype=np.int32).reshape(len(micros), _OP_INTS)
 
 
-@lru_cache(maxsize=4)
-def _pool(process: int, helpers: int) -> ThreadPoolExecutor:
-    """Threads that live as long as `process`: those of a parent are gone after a fork."""
-    return ThreadPoolExecutor(helpers, thread_name_prefix=f"pfcomp-tiles-{process}")
-
-
 class Chip:
     """What the C engine knows about a chip: where its memories lie, and its decoded matrix registers."""
 
@@ -166,29 +155,11 @@ class Chip:
             for group in range(GROUPS):
                 self._place(first + group, memory.array(group))
 
-    def run(self, ops: Packed, runs: Table, parts: Table, threads: int) -> None:
-        """Operations and moves by turns, see `Batch`; tiles are spread over `threads`."""
-        chip = ctypes.byref(self._chip)
+    def run(self, ops: Packed, runs: Table, parts: Table, phases: Table, threads: int) -> None:
+        """Operations and moves by turns, see `Batch`; L2Bs are spread over `threads`."""
         if len(runs):
             self.find_memories()
-        if threads == 1:
-            self._library.pfcomp_program(chip, ops.ctypes.data, runs.ctypes.data, parts.ctypes.data, len(parts))
-            return
-        op = run = 0
-        for count, moves in parts.tolist():
-            if count:
-                self._spread(ops[op : op + count], threads)
-            if moves:
-                self._library.pfcomp_move(chip, runs[run:].ctypes.data, moves)
-            op, run = op + count, run + moves
-
-    def _spread(self, ops: Packed, threads: int) -> None:
-        chip, where, count = ctypes.byref(self._chip), ops.ctypes.data, len(ops)
-        step = min(threads, TILES) if count >= _WORTH_SHARING else 1
-        jobs: list[Future[None]] = []
-        if step > 1:
-            pool = _pool(os.getpid(), step - 1)
-            jobs = [pool.submit(self._library.pfcomp_run, chip, where, count, i, step) for i in range(1, step)]
-        self._library.pfcomp_run(chip, where, count, 0, step)
-        for job in jobs:
-            job.result()
+        if len(ops) < _WORTH_SHARING:
+            threads = 1
+        tables = (table.ctypes.data for table in (ops, runs, parts, phases))
+        self._library.pfcomp_program(ctypes.byref(self._chip), *tables, len(phases), threads)
