@@ -170,8 +170,13 @@ class _Walk:
         copies, inputs = self._copies(action), self._operands(action)
         results = [self._new(n, x) for n, x in zip(action.node.outputs, binding.outputs, strict=True)]
         node = replace(action.node, inputs=inputs, outputs=tuple(results))
-        reuse = tuple((copies[operand], node.outputs[result]) for operand, result in binding.in_place)
-        self._item(node, binding.variant, binding.scratch, binding.tables, reuse)
+        self._item(node, binding.variant, binding.scratch, binding.tables, self._reuse(action, copies, node))
+
+    def _reuse(self, action: Compute, copies: tuple[str, ...], node: MNNode) -> tuple[tuple[str, str], ...]:
+        """Pairs (operand, result) of one place. Only element-wise nodes read an operand named twice at one address."""
+        alone = {name for name in copies if is_pointwise(action.node) or copies.count(name) == 1}
+        pairs = ((copies[operand], node.outputs[result]) for operand, result in action.binding.in_place)
+        return tuple(pair for pair in pairs if pair[0] in alone)
 
     def _copies(self, action: Compute) -> tuple[str, ...]:
         """Names of the copies that a binding reads; a kernel may want one tensor in two layouts."""

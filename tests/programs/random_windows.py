@@ -94,7 +94,8 @@ def scatter(g: Graph) -> None:
     if x is None:
         return
     index, axis = _index(g, x)
-    updates, adds = g.normal(index.shape), bool(g.rng.random() < 0.5)
+    known = g.pick(accept=lambda v: v.shape == index.shape) if g.rng.random() < 0.5 else None
+    updates, adds = known or g.normal(index.shape), bool(g.rng.random() < 0.5)
     part = tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(index.shape))
 
     def meaning(a: Numbers, i: Numbers, u: Numbers) -> Numbers:

@@ -116,6 +116,11 @@ CASES: dict[str, Case] = {
         {"z": FLOAT},
     ),
     "running sum": Case((N("CumSum", "ws", "z"),), {"w": f(6, 34)}, {"z": FLOAT}, {"s": np.array(1)}),
+    "elements added to their own tensor": Case(
+        (N("ScatterElements", "xix", "y", {"reduction": "add"}),),
+        {"x": f(12, 20), "i": RNG.integers(0, 12, (12, 20))},
+        {"y": FLOAT},
+    ),
     "correct answers": Case(
         (
             N("ArgMax", "x", "y", {"axis": 1, "keepdims": 0}), N("Equal", "yt", "e"), N("Cast", "e", "c", {"to": LONG}),
