@@ -124,6 +124,42 @@ def _uniform_in_place(r: Randomness, x: Tensor, low: float = 0.0, high: float = 
     return x.copy_(r.uniform(x.shape, torch.float32) * (high - low) + low)
 
 
+def _exponential(r: Randomness, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Numbers with mean 1, never zero: half of the smallest step takes its place."""
+    return (-(1.0 - r.uniform(shape, torch.float32)).log()).clamp(min=2.0**-25).to(dtype)
+
+
+def _exponential_in_place(r: Randomness, x: Tensor, lambd: float = 1.0, **_: Any) -> Tensor:
+    return x.copy_(_exponential(r, x.shape, torch.float32) / lambd)
+
+
+def _log_normal_in_place(r: Randomness, x: Tensor, mean: float = 1.0, std: float = 2.0, **_: Any) -> Tensor:
+    return x.copy_((r.normal(x.shape, torch.float32) * std + mean).exp())
+
+
+def _randperm(r: Randomness, count: int, **kwargs: Any) -> Tensor:
+    return r.bits((count,)).argsort().to(kwargs.get("dtype") or torch.int64)
+
+
+def _multinomial(r: Randomness, weights: Tensor, count: int, replacement: bool = False, **_: Any) -> Tensor:
+    """Races of exponential times: the first places are a sample without replacement, winners of many races one with."""
+    if not replacement:
+        return torch.topk(weights / _exponential(r, weights.shape, weights.dtype), count).indices
+    times = _exponential(r, (*weights.shape[:-1], count, weights.shape[-1]), weights.dtype)
+    return (weights.unsqueeze(-2) / times).argmax(-1)
+
+
+def _rrelu(
+    r: Randomness, x: Tensor, noise: Tensor, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, *_: Any
+) -> Tensor:
+    """Slopes of negative elements are drawn, or in their middle; `noise` tells the backward pass the factors."""
+    if not training:
+        return torch.where(x > 0, x, x * ((lower + upper) / 2))
+    drawn = r.uniform(x.shape, torch.float32).to(x.dtype) * (upper - lower) + lower
+    noise.copy_(torch.where(x > 0, 1.0, drawn))
+    return x * noise
+
+
 def _normal_in_place(r: Randomness, x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any) -> Tensor:
     return x.copy_(r.normal(x.shape, torch.float32) * std + mean)
 
@@ -141,6 +177,11 @@ OVERRIDES: dict[Any, Callable[..., Any]] = {
     aten.bernoulli.p: _bernoulli,
     aten.bernoulli_.float: _bernoulli_in_place,
     aten.native_dropout.default: _dropout,
+    aten.exponential_.default: _exponential_in_place,
+    aten.log_normal_.default: _log_normal_in_place,
+    aten.multinomial.default: _multinomial,
+    aten.randperm.default: _randperm,
+    aten.rrelu_with_noise.default: _rrelu,
     aten.uniform_.default: _uniform_in_place,
     aten.normal_.default: _normal_in_place,
 }

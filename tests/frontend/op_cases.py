@@ -300,3 +300,28 @@ case(
     R(5, 5),
 )
 case("addmv", lambda c, a, b: torch.addmv(c, a, b, beta=0.5, alpha=2), R(3), R(3, 4), R(4))
+case("median", lambda x: x.median(1)[0] + x.median(0, keepdim=True)[1][0, :3] + x.median(), R(3, 4))
+case("kthvalue", lambda x: x.kthvalue(2, 0)[0], R(3, 4))
+case("cummax", lambda x: x.cummax(1)[0] + x.cummin(0)[0] * x.cummax(0)[1], R(5, 7))
+case("cummax_ties", lambda x: x * x.sign().cummax(1)[1] + x.sign().cummin(1)[1], R(5, 7))
+case("searchsorted", lambda x: x * torch.searchsorted(torch.tensor([-1.0, 0.0, 0.5]), x, right=True), R(3, 4))
+case(
+    "searchsorted_rows",
+    lambda x: x * torch.searchsorted(x.sort(1)[0], x[:, :2].contiguous(), out_int32=True).sum(1, keepdim=True),
+    R(3, 4),
+)
+case("erfc", torch.erfc, R(3, 4))
+case("exp2", torch.exp2, R(3, 4))
+case("copysign", lambda x: torch.copysign(x, -x) + torch.copysign(x, -1.0) + torch.signbit(x), R(3, 4))
+case("round_decimals", lambda x: x * torch.round(x, decimals=1) + torch.round(x * 100, decimals=-1), R(3, 4))
+case("histc", lambda x: x.sum() * torch.histc(x, 4) + torch.histc(x, 4, -1, 1), R(3, 4))
+case("put", lambda x: x.put(torch.tensor([0, -1, 5]), x[0, :3]) + x.put(torch.tensor([2, 2]), x[1, :2], True), R(3, 4))
+PLACES = torch.tensor([[0, 1, 1, 2], [0, 0, 1, 1], [2, 2, 2, 2]])
+for kind in ("sum", "mean", "amax", "amin"):
+    for include in (True, False):
+        case(
+            f"scatter_{kind}_{include}".lower(),
+            lambda x, y, kind=kind, include=include: x.scatter_reduce(0, PLACES, y, kind, include_self=include),
+            R(4, 4),
+            R(3, 4),
+        )

@@ -3,6 +3,7 @@
 import copy
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -323,6 +324,45 @@ def test_dropout_draws_new_numbers_each_call_and_trains():
     assert (first["r"].min() >= 3) & (first["r"].max() < 9)
     expected = interpret(captured, {"x": torch.ones(1000)})
     assert all(relative_error(first[name], expected[name]) < 1e-6 for name in first)
+
+
+def test_draws_from_other_distributions():
+    def function(i):
+        weights = torch.tensor([1.0, 0.0, 3.0, 4.0])
+        return {
+            "e": torch.empty(4000).exponential_(2.0),
+            "l": torch.empty(4000).log_normal_(0.0, 0.5),
+            "g": F.gumbel_softmax(i["x"].expand(4000, 4) * 0, hard=True).sum(0),
+            "p": torch.randperm(50),
+            "with": torch.multinomial(weights, 4000, replacement=True),
+            "without": torch.multinomial(weights.expand(4000, 4), 2),
+            "r": F.rrelu(-torch.ones(4000), 0.1, 0.3, training=True),
+            "s": F.rrelu(-torch.ones(3), 0.1, 0.3),
+        }
+
+    got = PFVM(export(capture(function, {"x": torch.ones(4)}))).run({"x": torch.ones(4).numpy()})
+    assert got["e"].min() > 0
+    assert got["e"].mean() == pytest.approx(0.5, abs=0.05)
+    assert np.log(got["l"]).std() == pytest.approx(0.5, abs=0.05)
+    assert np.abs(got["g"] - 1000).max() < 150
+    assert sorted(got["p"]) == list(range(50)) != list(got["p"])
+    assert np.bincount(got["with"], minlength=4) / 4000 == pytest.approx([0.125, 0, 0.375, 0.5], abs=0.04)
+    first, second = got["without"].T
+    assert np.bincount(first, minlength=4) / 4000 == pytest.approx([0.125, 0, 0.375, 0.5], abs=0.04)
+    assert (first != second).all()
+    assert -0.3 <= got["r"].min() < -0.28 < -0.12 < got["r"].max() <= -0.1
+    assert got["s"] == pytest.approx(-0.2)
+
+
+def test_the_backward_pass_of_rrelu_takes_the_slopes_that_were_drawn():
+    def function(i):
+        x = (torch.ones(100) * -2).requires_grad_(True)
+        y = F.rrelu(x, 0.1, 0.3, training=True)
+        (y * i["x"]).sum().backward()
+        return {"y": y, "g": x.grad}
+
+    got = PFVM(export(capture(function, {"x": torch.ones(100)}))).run({"x": torch.ones(100).numpy()})
+    np.testing.assert_allclose(got["y"], -2 * got["g"], rtol=1e-6)
 
 
 def test_two_tensors_with_one_name_are_refused():

@@ -34,6 +34,34 @@ def _atan2(y: Tensor, x: Tensor) -> Tensor:
     return torch.where(x > 0, angle, torch.where(x < 0, upper, on_axis))
 
 
+@decomposes(aten.erfc.default, aten.special_erfc.default)
+def _erfc(x: Tensor) -> Tensor:
+    return 1 - torch.erf(x)
+
+
+@decomposes(aten.exp2.default, aten.special_exp2.default)
+def _exp2(x: Tensor) -> Tensor:
+    return torch.pow(2.0, x)
+
+
+@decomposes(aten.signbit.default)
+def _signbit(x: Tensor) -> Tensor:
+    """Zeros are told apart by their reciprocals."""
+    return torch.where(x == 0, x.reciprocal(), x) < 0 if x.is_floating_point() else x < 0
+
+
+@decomposes(aten.copysign.Tensor, aten.copysign.Scalar)
+def _copysign(x: Tensor, y: Any) -> Tensor:
+    magnitude = x.abs() if x.is_floating_point() else x.float().abs()
+    return torch.where(torch.signbit(torch.as_tensor(y)), -magnitude, magnitude)
+
+
+@decomposes(aten.round.decimals)
+def _round(x: Tensor, *, decimals: int) -> Tensor:
+    scale = 10.0 ** abs(decimals)
+    return torch.round(x * scale) / scale if decimals > 0 else torch.round(x / scale) * scale
+
+
 _NEAR = (
     *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
     *(-0.00125372503, -0.00417768164, 0.246640727, 1.50140941),

@@ -27,7 +27,16 @@ def decomposes(*overloads: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 @functools.cache
 def decomposition_table() -> dict[Any, Callable[..., Any]]:
     """Operator overload -> function over tensors, for make_fx."""
-    from pfcomp.frontend.decompositions import convolution, losses, pointwise, pooling, separable, training  # noqa: F401 (fill OURS)
+    from pfcomp.frontend.decompositions import (  # noqa: F401 (fill OURS)
+        convolution,
+        losses,
+        orders,
+        pointwise,
+        pooling,
+        scattering,
+        separable,
+        training,
+    )
 
     torch_table: dict[Any, Callable[..., Any]] = torch._decomp.decomposition_table
     kept = {op: function for op, function in torch_table.items() if str(op) not in LOWERINGS}

@@ -18,8 +18,6 @@ _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "add":
 @lowers("scatter.src", "scatter_add.default", "scatter.reduce", "scatter_reduce.two")
 def _scatter(b: Builder, node: Any, x: Any, dim: int, index: Any, source: Any, reduce: Any = None, **kw: Any) -> Any:
     kind = "add" if "scatter_add" in node.op else _REDUCTIONS.get(str(reduce), "none")
-    if kw.get("include_self", True) is not True:
-        raise KeyError("scatter_reduce with include_self=False")
     rank = len(shape_of(x))
     if rank == 0:
         return b.as_type(source, out_type(node)) if kind == "none" else b.op("Add", x, source)
