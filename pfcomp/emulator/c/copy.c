@@ -96,21 +96,41 @@ static void gather(Tile *t, const Op *op) {
     }
 }
 
+/* Long words to the PEs' rows. Rows of PEs that keep what they have are not even looked at. */
+static void scatter_longs(uint64_t *base, const uint32_t *a, const uint64_t *src, const uint64_t *mask, int two) {
+    for (int i = 0; i < PES; i++) {
+        uint64_t *to = base + (size_t)(a[i] >> 1) * PES + i, keep = mask ? mask_high(mask, two, i) : ONES;
+        if (keep == ONES) *to = src[i];
+        else if (keep) *to ^= (*to ^ src[i]) & keep;
+    }
+}
+
+static void scatter_words(uint64_t *base, const uint32_t *a, const uint64_t *src, const uint64_t *mask, int two) {
+    for (int i = 0; i < PES; i++) {
+        uint64_t *to = base + (size_t)(a[i] >> 1) * PES + i, keep = (mask ? mask_high(mask, two, i) : ONES) & HIGH;
+        int shift = 32 * (a[i] & 1);
+        *to ^= (*to ^ (src[i] >> shift)) & (keep >> shift);
+    }
+}
+
+static void scatter_lows(uint64_t *base, const uint32_t *a, const uint64_t *low, const uint64_t *mask, int two) {
+    for (int i = 0; i < PES; i++) {
+        uint64_t *to = base + (size_t)(a[i] >> 1) * PES + PES + i;
+        *to ^= (*to ^ low[i]) & (mask ? mask_low(mask, two, i) : ONES);
+    }
+}
+
 static void scatter(Tile *t, const Op *op) {
     const int32_t *p = op->p;
     uint64_t *base = row_of(t, p[0]);
     uint32_t a[PES];
     for (int c = 0; c < CYCLES; c++) {
-        const uint64_t *src = row_of(t, op->src[0][c]), *low = row_of(t, op->src[0][4 + c]);
-        const uint64_t *mask = p[10] < 0 ? 0 : row_of(t, p[10] + c);
+        const uint64_t *src = row_of(t, op->src[0][c]), *mask = p[10] < 0 ? 0 : row_of(t, p[10] + c);
         int on = p[12] >> (3 - c) & 1;
         addresses(t, p, c, a);
-        for (int i = 0; i < PES; i++) {
-            uint64_t *to = base + (size_t)(a[i] >> 1) * PES + i, keep = mask ? mask_high(mask, p[11], i) : ONES, data = src[i];
-            if (p[2] == 1) keep = (keep & HIGH) >> (32 * (a[i] & 1)), data = (data & HIGH) >> (32 * (a[i] & 1));
-            if (on) *to ^= (*to ^ data) & keep;
-            if (p[2] == 4 && (on || !p[11])) to[PES] ^= (to[PES] ^ low[i]) & (mask ? mask_low(mask, p[11], i) : ONES);
-        }
+        if (on && p[2] == 1) scatter_words(base, a, src, mask, p[11]);
+        else if (on) scatter_longs(base, a, src, mask, p[11]);
+        if (p[2] == 4 && (on || !p[11])) scatter_lows(base, a, row_of(t, op->src[0][4 + c]), mask, p[11]);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Matrix times vector in single and double, and matrix reads (isa.md 11, 18.7); halves: matrix_half.c.
+/* Matrix times vector in single and double (isa.md 11, 18.7); halves: matrix_half.c.
 
    Sums of single products are below 2^53 and exact in binary64, in any order. They are scaled by a power of two, added to
    the addend with one rounding, and checked as in vector.c. Rows or vectors that are not plain block float go to an exact
@@ -168,29 +168,4 @@ void matvec_op(Tile *t, const Op *op) {
     if (d->format != op->p[1]) decode_matrix(t, op->p[0], op->p[1], d);
     if (op->p[1] == FORMAT_H) half_matvec(t, op, d);
     else single_op(t, op, d);
-}
-
-static inline __attribute__((always_inline)) void read_columns(Tile *t, const Op *op, int bits, int size) {
-    int per_word = 64 / bits, step = bits == 16 ? 2 : 1;
-    uint64_t ones = bits == 64 ? ~0ull : (1ull << bits) - 1;
-    for (int c = 0; c < (op->dst[4] < 0 ? CYCLES : 2 * CYCLES); c++) {
-        int column = (op->p[1] + step * (c % CYCLES) + c / CYCLES) % size;
-        int pe = column / per_word, shift = 64 - bits * (1 + column % per_word);
-        uint64_t *dst = row_of(t, op->dst[c]);
-        for (int p = 0; p < 4; p++) {
-            const uint64_t *rows = row_of(t, op->p[0] + per_word * p) + pe;
-            for (int m = 0; m < TILE_MABS; m++) {
-                uint64_t word = 0;
-                for (int k = 0; k < per_word; k++)
-                    word |= ((rows[(size_t)k * PES + 4 * m] >> shift) & ones) << (64 - bits * (k + 1));
-                dst[4 * m + p] = word;
-            }
-        }
-    }
-}
-
-void mread_op(Tile *t, const Op *op) {
-    if (op->p[2] == FORMAT_H) read_columns(t, op, 16, 16);
-    else if (op->p[2] == FORMAT_D) read_columns(t, op, 64, 4);
-    else read_columns(t, op, 32, 8);
 }
