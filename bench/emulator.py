@@ -3,8 +3,9 @@
     python bench/emulator.py [--repeat 20] [--rounds 15] [--threads 1,2] [--engine c,numpy]
 
 Times are processor time of one thread (`cpu`, insensitive to other load) and elapsed time for several threads.
-A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU and transfer steps in turn. The best of
-`rounds` counts (of three for numpy). `targets` compares with what the emulator should reach.
+A case is one step over 4096 PEs and four cycles; `mix` is matrix, vector, ALU and transfer steps in turn, `mix, moves`
+has moves between them for which all L2Bs wait. The best of `rounds` counts. `targets` compares with what the emulator
+should reach.
 """
 
 import argparse
@@ -67,6 +68,7 @@ CASES = {
     "mvd": "mvd/n4096 $p0@0 $d0",
 }
 MIX = ("hmfma", "fvfma", "fvadd", "iadd", "lpassa", "l1bmd down", "l1bmm down", "l2bmd down", "hvfma", "hmmulr")
+COLLECTED = ("mvd/n4096 $lc0 $p0@0", "mvd/n4096 $p0@0 $lc0")
 SETUP = {
     "h": "hbfn $lm64v $lr0v\nhbfn $ls64v $ls64v\n" + "\n".join(f"hmwrite $lr0v $lx{r}" for r in (0, 4, 8, 12)),
     "g": "gbfn $lm0v $lr0v\ngbfn $ln0v $lr32v\ngmwrite $lr0v $lx0\ngmwrite $lr0v $lx4",
@@ -107,7 +109,9 @@ def results(engine: str, threads: int, repeat: int, rounds: int) -> dict[str, li
         prepare(machine, SETUP.get(name[0] if name[1:2] == "m" else "h", SETUP["h"]))
         found[name] = measure(machine, text, repeat, rounds)
     prepare(machine, SETUP["h"])
-    found["mix"] = measure(machine, "\n".join(CASES[name] for name in MIX), repeat, rounds)
+    mix = [CASES[name] for name in MIX]
+    found["mix"] = measure(machine, "\n".join(mix), repeat, rounds)
+    found["mix, moves"] = measure(machine, "\n".join([*mix, *COLLECTED]), repeat, rounds)
     return found
 
 
@@ -139,7 +143,7 @@ def timed(action: Callable[[], Any], times: int = 3) -> float:
 
 def long_times(steps: int = 5000) -> dict[str, float]:
     """Seconds to load and translate a long program, and of its first and repeated runs."""
-    data, machine = encode(parse(long_program(steps))), Machine()
+    data, machine = encode(parse(long_program(steps))), Machine(threads=1)
     program = decode(data)
     executable = machine.load(program)
     translated = executable.lowered((False, False))
@@ -171,7 +175,10 @@ def ratios(found: dict[str, dict[str, list[float]]]) -> dict[str, float]:
     if c and slow:
         result["numpy / C, mix"] = round(slow["mix"][0] / c["mix"][0], 1)
     if c and "c, 2 thread" in found:
-        result["one thread / two, mix, elapsed"] = round(c["mix"][1] / found["c, 2 thread"]["mix"][1], 2)
+        two = found["c, 2 thread"]
+        result |= {
+            f"one thread / two, {name}, elapsed": round(c[name][1] / two[name][1], 2) for name in ("mix", "mix, moves")
+        }
     return result
 
 

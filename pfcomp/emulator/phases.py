@@ -19,7 +19,7 @@ from pfcomp.emulator.sparse import DRAM_LW, GROUPS, PDM_LW
 from pfcomp.emulator.state import L2BM_LW
 
 SIZES = (L2BM_LW,) * TILES + (DRAM_LW,) * GROUPS + (PDM_LW,) * GROUPS  # long words of each memory instance
-TABLE_COLUMNS = (9, 2, 4)  # of runs, parts and phases
+TABLE_COLUMNS = (11, 2, 4)  # of runs, parts and phases
 MOST_RUNS = 256  # of a phase; bounds what a run is compared with
 Table = NDArray[np.int64]
 
@@ -52,10 +52,15 @@ def overlap(one: Area, two: Area) -> bool:
 
 
 def _tile(run: Run) -> int:
-    """The L2B that a run belongs to; any will do for runs between off-chip memories."""
+    """The L2B that a run belongs to; any will do for reductions and for runs between off-chip memories."""
     if run.target < TILES:
         return run.target
-    return run.source if run.source < TILES else run.target % TILES
+    return run.source if run.source < TILES and not run.members else 2 * (run.target % GROUPS)
+
+
+def _foreign(run: Run) -> bool:
+    """Whether a run reads L2BMs of other L2Bs, whose operations may touch them at any time."""
+    return bool(run.members) or (run.source < TILES and run.source != _tile(run))
 
 
 class _Access(NamedTuple):
@@ -85,22 +90,24 @@ class Phases:
     def add(self, operations: int, runs: list[Run]) -> None:
         """So many operations on every L2B, then the runs of a move."""
         self.parts.append([operations, 0])
+        foreign = any(map(_foreign, runs))
+        if foreign:
+            self._wait()
         for run in runs:
             self._run(run)
+        if foreign:
+            self._wait()
 
     def _run(self, run: Run) -> None:
         tile = _tile(run)
-        foreign = run.source < TILES and run.source != tile  # another L2B's operations may touch it at any time
         accesses = _accesses(run, tile)
-        if foreign or self._count == MOST_RUNS or any(self._meets(*access) for access in accesses):
+        if self._count == MOST_RUNS or any(self._meets(*access) for access in accesses):
             self._wait()
         for instance, access in accesses:
             self._known.setdefault(instance, []).append(access)
         self._count += 1
         self.runs.append((*run, tile))
         self.parts[-1][1] += 1
-        if foreign:
-            self._wait()
 
     def _meets(self, instance: int, access: _Access) -> bool:
         return any(
@@ -115,7 +122,7 @@ class Phases:
         self._count = 0
 
     def tables(self) -> tuple[Table, Table, Table]:
-        """Runs `[run][9]`, parts `[part][2]`, phases `[phase][4]`: first part, parts, first operation, first run."""
+        """Runs `[run][11]`, parts `[part][2]`, phases `[phase][4]`: first part, parts, first operation, first run."""
         rows = zip((self.runs, self.parts), TABLE_COLUMNS, strict=False)
         runs, parts = (np.array(table, np.int64).reshape(-1, columns) for table, columns in rows)
         starts = np.array(self._starts, np.int64)

@@ -1,8 +1,8 @@
-"""MV transfers that only copy, spelled out for the C engine as runs of blocks (isa.md 14.2).
+"""MV transfers, spelled out for the C engine as runs of blocks (isa.md 14.2).
 
-A run copies `repeat` blocks of `length` long words from one memory instance to another; source and target addresses
-advance by `source_step` and `target_step`. Reductions, DAR indirection and copies inside one memory instance have no
-runs: `moves.py` carries them out.
+A run copies `repeat` blocks of `length` long words from one memory instance to another, or reduces blocks of several
+L2BMs to one; source and target addresses advance by `source_step` and `target_step`. DAR indirection and copies inside
+one memory instance have no runs: `moves.py` carries them out.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pfcomp.emulator.micro import reduction_code
 from pfcomp.emulator.rows import TILES
 from pfcomp.emulator.sparse import GROUPS
 from pfcomp.isa.model import Move, Operand, Place
 
 BLOCK = 16  # long words dealt at a time
 _L2BS = 2  # in a group
+_ALL, _EACH_GROUP = 0b1111_1111, 0b0101_0101  # L2Bs: all, the first one of each group
 INSTANCES = TILES + 2 * GROUPS  # L2BM of each L2B, DRAM and PDM of each group
 _FIRST = {Place.L2BM: 0, Place.DRAM: TILES, Place.PDM: TILES + GROUPS}
 
 
 class Run(NamedTuple):
-    """Blocks of `length` long words; `source` and `target` are memory instances, see `INSTANCES`."""
+    """Blocks of `length` long words; `source` and `target` are memory instances, see `INSTANCES`.
+
+    `members` has a bit for each L2B whose blocks are reduced, by the operator `code` (`micro.reduction_code`).
+    """
 
     source: int
     target: int
@@ -31,6 +36,8 @@ class Run(NamedTuple):
     repeat: int = 1
     source_step: int = 0
     target_step: int = 0
+    members: int = 0
+    code: int = 0
 
 
 def _base(operand: Operand) -> int:
@@ -94,6 +101,29 @@ def _collect(e: _Ends, units: int) -> list[Run]:
     ]
 
 
+def _reduce(e: _Ends, members: int, first: int, target: int, **steps: int) -> Run:
+    """All of the operands, or only blocks where `steps` says so."""
+    shape = {"length": e.size, "repeat": 1} | steps
+    return e.blocks(first, target, **shape, members=members, code=reduction_code(e.move.reduction or ""))
+
+
+def _scatter(e: _Ends, members: int, first: int, sets: int) -> list[Run]:
+    """Blocks by turns to the groups, where they alternate with those of other sets of L2Bs."""
+    step, repeat = GROUPS * BLOCK, e.size // (GROUPS * BLOCK)
+    return [
+        _reduce(
+            e, members, first, q,
+            length=BLOCK, repeat=repeat, source_offset=BLOCK * q, source_step=step, target_offset=BLOCK * first,
+            target_step=sets * BLOCK,
+        )
+        for q in range(GROUPS)
+    ]  # fmt: skip
+
+
+def _reduce_groups_scatter(e: _Ends) -> list[Run]:
+    return [run for c in range(_L2BS) for run in _scatter(e, _EACH_GROUP << c, c, _L2BS)]
+
+
 _RUNS: dict[str, Callable[[_Ends], list[Run]]] = {
     "copy": lambda e: [e.whole(e.source(), e.target())],
     "copy-each": lambda e: [e.whole(e.source(group), e.target(group)) for group in range(GROUPS)],
@@ -104,6 +134,10 @@ _RUNS: dict[str, Callable[[_Ends], list[Run]]] = {
     "collect-groups": lambda e: _collect(e, GROUPS),
     "deal-l2b": lambda e: _deal(e, TILES),
     "collect-l2b": lambda e: _collect(e, TILES),
+    "reduce": lambda e: [_reduce(e, _ALL, 0, e.target())],
+    "reduce-scatter": lambda e: _scatter(e, _ALL, 0, 1),
+    "reduce-group": lambda e: [_reduce(e, 0b11 << _L2BS * g, _L2BS * g, g) for g in range(GROUPS)],
+    "reduce-groups-scatter": _reduce_groups_scatter,
 }
 
 

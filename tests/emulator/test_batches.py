@@ -26,18 +26,19 @@ mvd/n128 $p0@0 $lc128
 needs_c = pytest.mark.skipif("c" not in AVAILABLE, reason="no compiled engine")
 
 
-def test_copies_join_operations_and_others_do_not():
+def test_moves_join_operations_and_debug_statements_do_not():
     lowered = lower(parse(MIXED), {Place.BAR0: 0, Place.BAR1: 0})
     parts = batches(lowered)
     kinds = [part.code if isinstance(part, Micro) else type(part) for part in parts]
-    assert kinds == [Batch, Code.MOVE, Batch, Code.GET, Batch]
-    assert parts[0].parts.tolist() == [[1, 0], [0, 4], [1, 0], [0, 8]]
-    assert parts[0].ops.shape == (2, 49)
+    assert kinds == [Batch, Code.GET, Batch]
+    assert parts[0].parts.tolist() == [[1, 0], [0, 4], [1, 0], [0, 8], [0, 0], [0, 1], [0, 0], [1, 0]]
+    assert parts[0].phases[:, :2].tolist() == [[0, 5], [5, 1], [6, 2]]
+    assert parts[0].ops.shape == (3, 49)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["mvrliadd/n64 $lc0 $p0@0", "mvp/n64 $di0 $lc0@.0", "mvp/n64 $p0@0 $p512@0"],
+    ["mvp/n64 $lc0@.0 $di0", "mvp/n64 $di0 $lc0@.0", "mvp/n64 $p0@0 $p512@0"],
 )
 def test_moves_without_runs(text):
     (move,) = parse(text).statements

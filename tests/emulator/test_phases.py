@@ -18,7 +18,7 @@ from pfcomp.isa import parse
 from pfcomp.isa.model import Program
 from tests.emulator.chip import AVAILABLE
 from tests.emulator.test_engines_agree import initial, parts_of
-from tests.emulator.writer import blocks, program
+from tests.emulator.writer import REDUCTIONS, blocks, program
 
 needs_c = pytest.mark.skipif("c" not in AVAILABLE, reason="no compiled engine")
 DRAM, PDM = 8, 12  # memory instances of group 0
@@ -76,7 +76,7 @@ def test_tables_count_operations_and_runs():
     phases.add(0, [Run(0, DRAM, 0, 0, 64)])
     phases.add(7, [Run(DRAM, 2, 0, 0, 64)])
     runs, parts, table = phases.tables()
-    assert runs[:, 8].tolist() == [0, 2]
+    assert runs[:, -1].tolist() == [0, 2]
     assert parts.tolist() == [[5, 0], [0, 1], [7, 0], [0, 1]]
     assert table.tolist() == [[0, 3, 0, 0], [3, 1, 12, 1]]
 
@@ -97,6 +97,8 @@ def move(rng):
             f"mvb/n64 $p{p}@0 $lc{c}",
             f"mvb/n64 $d{d}@{rng.randrange(4)} $lc{c}",
             f"mvp/n64 $p{p}@0 $d{d}@{rng.randrange(4)}",
+            f"mvr{rng.choice(REDUCTIONS)}/n64 $lc{c} $p{p}@0",
+            f"mvr{rng.choice(('', '2', '4'))}{rng.choice(REDUCTIONS)}/n64 $lc{c} $d{d}",
         ]
     )
 

@@ -1,4 +1,4 @@
-"""What the C engine carries out in one call: micro-operations and copying moves up to the next thing it cannot do."""
+"""What the C engine carries out in one call: micro-operations and moves up to the next thing it cannot do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pfcomp.emulator.runs import Run, runs_of
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """`ops [operation][49]`; `runs [run][9]`, `parts [part][2]` and `phases [phase][4]`, see `Phases.tables`."""
+    """`ops [operation][49]`; `runs [run][11]`, `parts [part][2]` and `phases [phase][4]`, see `Phases.tables`."""
 
     ops: Packed
     runs: Table

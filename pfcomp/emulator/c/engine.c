@@ -2,10 +2,7 @@
 #include "engine.h"
 
 #include "codes.h"
-
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
+#include "denormals.h"
 
 #if defined(__AVX512F__)
 #define LEVEL 2
@@ -60,26 +57,6 @@ static void execute(Tile *t, const Op *op) {
         if (op->code == COPY) note_matrix_write(t, op);
         copy_op(t, op);
     }
-}
-
-/* Denormal operands and results of this thread count as zero until `restore`: they do on the chip (isa.md 18.1), and the
-   processor is slow with them. Kernels for all processors clear them by themselves too. */
-static unsigned flush_denormals(void) {
-#if defined(__SSE2__)
-    unsigned before = _mm_getcsr();
-    _mm_setcsr(before | 0x8040);
-    return before;
-#else
-    return 0;
-#endif
-}
-
-static void restore(unsigned before) {
-#if defined(__SSE2__)
-    _mm_setcsr(before);
-#else
-    (void)before;
-#endif
 }
 
 void run_operations(const Chip *chip, int tile, const Op *ops, int64_t count) {

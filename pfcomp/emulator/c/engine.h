@@ -42,9 +42,9 @@ typedef struct {
     int64_t size[INSTANCES];
 } Chip;
 
-/* Blocks of `length` long words from one memory instance to another (runs.py), copied with the work of `tile`. */
+/* Blocks of `length` long words from one memory instance to another (runs.py), as part of the work of `tile`. */
 typedef struct {
-    int64_t source, target, source_address, target_address, length, repeat, source_step, target_step, tile;
+    int64_t source, target, source_address, target_address, length, repeat, source_step, target_step, members, code, tile;
 } Run;
 
 /* So many operations on each tile, then so many runs. */
@@ -64,6 +64,7 @@ typedef struct {
 
 static inline uint64_t *row_of(const Tile *t, int32_t row) { return t->mem + (size_t)row * PES; }
 
+void run_blocks(const Chip *chip, const Run *run);
 void run_operations(const Chip *chip, int tile, const Op *ops, int64_t count);
 
 void copy_op(Tile *t, const Op *op);
