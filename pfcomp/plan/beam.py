@@ -46,8 +46,8 @@ class Planner:
         self.early = _stored_early(graph)
         self.switched = demanded(graph)
 
-    def plan(self) -> list[Action]:
-        """The cheapest plan found. Raises UnsupportedError PF0421 where a node fits into no state.
+    def plan(self) -> tuple[int, list[Action]]:
+        """The cheapest plan found, and its steps. Raises UnsupportedError PF0421 where a node fits into no state.
 
         What the relayouts of a plan really take is learnt from it, and the next plan may do without the dear ones.
         """
@@ -63,7 +63,7 @@ class Planner:
             if not any(learnt):
                 break
         assert best is not None
-        return best[1]
+        return best
 
     def _relay_steps(self, actions: Iterable[Action]) -> int:
         relays = [action for action in actions if isinstance(action, Relay)]

@@ -21,7 +21,7 @@ from pfcomp.plan.linear import Linear, linearise
 from pfcomp.plan.lower.attempts import in_pieces
 from pfcomp.plan.lower.build import Borders, build, job_refusal
 from pfcomp.plan.lower.graph import CoreGraph, device_dtypes
-from pfcomp.plan.memory import Placement, allocate
+from pfcomp.plan.memory import Placement, added_steps, allocate
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
 from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
@@ -43,12 +43,12 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
     budget = int(LM_WORDS * options.real("sram_budget"))
 
-    def attempt(graph: CoreGraph) -> Schedule:
-        actions = Planner(graph, forced, float_dtype, width, budget).plan()
+    def attempt(graph: CoreGraph) -> tuple[int, Schedule]:
+        steps, actions = Planner(graph, forced, float_dtype, width, budget).plan()
         linear = linearise(graph, actions, ways.immediates(graph))
         placement = allocate(linear, budget)
         verify_places(linear, placement, budget)
-        return _schedule(source, graph, linear, placement, float_dtype)
+        return steps + added_steps(linear, placement), _schedule(source, graph, linear, placement, float_dtype)
 
     return in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import Location, MNNode, MNValue
+from pfcomp.kernels.api import Spec
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level
+from pfcomp.plan.costs import load_steps, store_steps
 from pfcomp.plan.linear import Item, Linear, Place
 from pfcomp.plan.tasks import SPILL, Task
 
@@ -39,6 +41,20 @@ class _Spot:
 def allocate(linear: Linear, budget: int) -> Placement:
     """Give every value its address. Raises UnsupportedError PF0422 where one task alone needs more than there is."""
     return _Allocator(linear, budget).run()
+
+
+def added_steps(linear: Linear, placement: Placement) -> int:
+    """Steps of the transfers that are only there because local memory was full."""
+    planned = {item.node.name for item in linear.items}
+    added = [task.node for task in placement.tasks if task.node.name not in planned]
+    return sum(_transfer_steps(placement.values, node) for node in added)
+
+
+def _transfer_steps(values: Mapping[str, MNValue], node: MNNode) -> int:
+    store = node.op == "Upload"
+    value = values[(node.inputs if store else node.outputs)[0]]
+    spec = Spec(value.shape, value.dtype)
+    return store_steps(spec, value.layout) if store else load_steps(spec, value.layout)
 
 
 class _Allocator:

@@ -39,7 +39,7 @@ def graph_of(name: str) -> CoreGraph:
 @lru_cache
 def planned(name: str, width: int = 8) -> tuple[CoreGraph, tuple[Action, ...]]:
     graph = graph_of(name)
-    return graph, tuple(Planner(graph, {}, "float", width).plan())
+    return graph, tuple(Planner(graph, {}, "float", width).plan()[1])
 
 
 class Copies:

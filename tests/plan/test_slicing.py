@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from pfcomp.errors import UnsupportedError
-from pfcomp.ir.model import DType, MNNode
+from pfcomp.ir.model import LM_WORDS, DType, MNNode
 from pfcomp.kernels.api import Spec
 from pfcomp.layout import Layout
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
+from pfcomp.plan.lower.attempts import in_pieces
 from pfcomp.plan.lower.graph import CoreGraph, Piece
-from pfcomp.plan.lower.indices import Indices
+from pfcomp.plan.lower.indices import NOWHERE, Indices
 from pfcomp.plan.lower.patterns import pattern
 from pfcomp.plan.lower.slicing import sliced
 from pfcomp.plan.slices import image_layout, suits
@@ -58,7 +59,7 @@ CASES: dict[str, Case] = {
     ),
     "columns of constant weights": Case(
         (N("MatMul", "xw", "y"), N("Add", "yb", "z")),
-        {"x": f(64, 64)}, {"z": FLOAT}, "z", 0.045, {"w": f(64, 2048), "b": f(2048)},
+        {"x": f(16, 16)}, {"z": FLOAT}, "z", 0.006, {"w": f(16, 4096), "b": f(4096)},
     ),
     "sum of products": Case(
         (N("MatMul", "xw", "y"),), {"x": f(16, 16384), "w": f(16384, 16)}, {"y": FLOAT}, "xw", 0.012
@@ -171,3 +172,25 @@ def test_the_image_of_a_tensor_has_its_pieces_one_after_the_other() -> None:
     assert piece.time == 5
     assert suits(Spec((64, 16), F), piece, layout)
     assert not suits(Spec((64, 16), F), piece, Layout.parse("((4_PE:1, 32:1), (16:32))"))
+
+
+def test_a_product_larger_than_every_way_of_its_kernel_is_cut() -> None:
+    graph = graph_of("MatMul", ((16384, 16384), (16384, 16384)), (16384, 16384))
+    indices = Indices.of(graph, "half")
+    (node,) = graph.nodes
+    assert indices.load(node) > NOWHERE
+    assert indices.cut(2 * LM_WORDS)
+    assert indices.load(node) <= 2 * LM_WORDS
+
+
+def test_the_cheapest_of_several_cuts_is_taken() -> None:
+    graph = graph_of("MatMul", ((16, 16384), (16384, 16)), (16, 16))
+    tried: list[tuple[int, ...]] = []
+
+    def attempt(candidate: CoreGraph) -> tuple[int, tuple[int, ...]]:
+        piece = candidate.specs[candidate.nodes[0].inputs[0]].shape
+        tried.append(piece)
+        return -piece[0], piece
+
+    assert in_pieces(graph, 16, "float", frozenset(), attempt) == max(tried)
+    assert len(set(tried)) == len(tried) > 1

@@ -44,7 +44,7 @@ def ways(problem: Problem) -> Iterator[Way]:
 
 def _costed(problem: Problem, plan: Plan) -> Iterator[Way]:
     found = estimate(problem, plan.split, sizes_of(problem, plan))
-    if max(found.words) <= LM_WORDS and sum(found.words) <= LM_WORDS * 3 // 2:
+    if max(found.words) <= LM_WORDS and sum(found.words) - max(found.words) <= LM_WORDS:
         yield Way(problem, plan, found)
 
 

@@ -1,26 +1,39 @@
-"""Plans a graph as it is, and where local memory does not suffice in ever smaller pieces."""
+"""Plans a graph as it is, and where local memory does not suffice in ever smaller pieces: the cheapest of several cuts.
+
+Which axes are best cut is not known before layouts are: a piece that is short along one axis may need many more copies
+of an operand than one that is short along another. So graphs of few nodes are planned for every choice of one or two
+axes of their largest node, and the plan with the fewest steps is taken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import TypeVar
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
 from pfcomp.plan.lower.graph import CoreGraph
-from pfcomp.plan.lower.indices import VECTOR, Indices
+from pfcomp.plan.lower.indices import VECTOR, Axis, Indices
 from pfcomp.plan.lower.slicing import sliced
 
 Result = TypeVar("Result")
+Attempt = Callable[[CoreGraph], tuple[int, Result]]
+"""Plans a graph; returns the steps and the plan."""
 
 MEMORIES = 2
 TOO_LARGE = ("PF0421", "PF0422")
 MOST_NODES = 2048
 """Nodes of a graph in pieces beyond which planning takes too long to be of use."""
+FEW_NODES, MOST_COMPARED = 4, 96
+"""Nodes of a graph, and of a graph in pieces, up to which different cuts are planned and compared."""
+MOST_AXES = 4
+"""Axes of the largest node, the longest ones, that are tried to be cut first."""
 
 
 def in_pieces(
-    graph: CoreGraph, budget: int, float_dtype: str, whole: frozenset[str], attempt: Callable[[CoreGraph], Result]
+    graph: CoreGraph, budget: int, float_dtype: str, whole: frozenset[str], attempt: Attempt[Result]
 ) -> Result:
     """What `attempt` makes of the graph, or of one in as few pieces as let it succeed.
 
@@ -29,30 +42,51 @@ def in_pieces(
     """
     indices = Indices.of(graph, float_dtype)
     failure: UnsupportedError | None = None
-    for candidate in _candidates(graph, indices, MEMORIES * budget, whole):
-        try:
-            return attempt(candidate)
-        except UnsupportedError as error:
-            if error.code not in TOO_LARGE:
-                raise
-            failure = error
+    for generation in _generations(graph, indices, MEMORIES * budget, whole):
+        found: list[tuple[int, Result]] = []
+        for candidate in generation:
+            try:
+                found.append(attempt(candidate))
+            except UnsupportedError as error:
+                if error.code not in TOO_LARGE:
+                    raise
+                failure = error
+        if found:
+            return min(found, key=lambda plan: plan[0])[1]
     raise _too_large(graph, Indices.of(graph, float_dtype), budget, failure)
 
 
-def _candidates(graph: CoreGraph, indices: Indices, room: int, whole: frozenset[str]) -> Iterator[CoreGraph]:
-    """The graph itself if its largest node may fit; then graphs with ever smaller nodes."""
+def _generations(graph: CoreGraph, indices: Indices, room: int, whole: frozenset[str]) -> Iterator[Sequence[CoreGraph]]:
+    """The graph itself if its largest node may fit; then graphs with ever smaller nodes, cut in different ways."""
     limit = max(map(indices.load, graph.nodes), default=0)
     if limit <= room:
-        yield graph
-    limit, before = min(limit - 1, room), dict(indices.halvings)
-    while limit >= VECTOR:
-        if indices.cut(limit) and indices.halvings != before:
-            before = dict(indices.halvings)
-            candidate = sliced(graph, indices, whole)
-            if len(candidate.nodes) > MOST_NODES:
-                return
-            yield candidate
+        yield [graph]
+    limit = min(limit - 1, room)
+    cuts = [(first, replace(indices, halvings={})) for first in _preferences(graph, indices)]
+    seen: list[dict[Axis, int]] = [{}]
+    while limit >= VECTOR and cuts:
+        generation: list[CoreGraph] = []
+        for cut in list(cuts):
+            first, own = cut
+            if not own.cut(limit, first) or own.halvings in seen:
+                continue
+            seen.append(dict(own.halvings))
+            candidate = sliced(graph, own, whole)
+            if len(candidate.nodes) > (MOST_COMPARED if first else MOST_NODES):
+                cuts.remove(cut)
+            else:
+                generation.append(candidate)
+        yield generation
         limit //= 2
+
+
+def _preferences(graph: CoreGraph, indices: Indices) -> list[tuple[Axis, ...]]:
+    """Which indices are cut first: none in particular, then all choices of one or two of the largest node."""
+    if len(graph.nodes) > FEW_NODES:
+        return [()]
+    node = max(graph.nodes, key=indices.load)
+    found = sorted(indices.options(node), key=lambda index: (-indices.length(index), index))[:MOST_AXES]
+    return [(), *((index,) for index in found), *combinations(found, 2)]
 
 
 def _too_large(graph: CoreGraph, indices: Indices, budget: int, failure: UnsupportedError | None) -> UnsupportedError:

@@ -20,6 +20,8 @@ Axis = tuple[str, int]
 PES = 4096
 """Processing elements of the chip: the most that a value can be spread over."""
 VECTOR = 4
+NOWHERE = 1 << 30
+"""Added to the long words of a job that is too large for every way of its kernel."""
 
 
 @dataclass(slots=True)
@@ -91,7 +93,8 @@ class Indices:
             for names, marks in ((node.inputs, own.inputs), (node.outputs, own.outputs))
         )
         if node.op in kernels():
-            return kernel_words(Job(node.op, inputs, outputs, node.attributes, self.float_dtype))
+            job = Job(node.op, inputs, outputs, node.attributes, self.float_dtype)
+            return kernel_words(job) or NOWHERE + _in_both([spread_words(spec) for spec in (*inputs, *outputs)])
         distinct = dict(zip((*node.inputs, *node.outputs), (*inputs, *outputs), strict=True))
         return _in_both([spread_words(spec) for spec in distinct.values()])
 
@@ -100,18 +103,25 @@ class Indices:
         pieces = zip(spec.shape, labels, strict=True)
         return Spec(tuple(self.piece((name, k)) if label else n for k, (n, label) in enumerate(pieces)), spec.dtype)
 
-    def cut(self, limit: int) -> bool:
-        """Halve indices until every node that can be cut is within `limit` long words per PE; False if none is cut."""
+    def cut(self, limit: int, first: Sequence[Axis] = ()) -> bool:
+        """Halve indices until every node that can be cut is within `limit` long words per PE; False if none is cut.
+
+        Of the indices `first` the one with the longest pieces is taken wherever cutting it helps.
+        """
         while True:
             heavy = [node for node in self.graph.nodes if self.load(node) > limit]
-            options = [index for node in heavy for index in self._options(node)]
+            options = [index for node in heavy for index in self.options(node)]
             if not options:
                 return any(self.piece(index) < self.length(index) for index in self.halvings)
-            worst = max(heavy, key=lambda node: (bool(self._options(node)), self.load(node)))
-            best = min(self._options(worst), key=lambda index: self._cost(index, self.graph.nodes))
+            worst = max(heavy, key=lambda node: (bool(self.options(node)), self.load(node)))
+            usual = [index for index in self.options(worst) if index in first]
+            if usual:
+                best = max(usual, key=lambda index: (self.piece(index), index))
+            else:
+                best = min(self.options(worst), key=lambda index: self._cost(index, self.graph.nodes))
             self.halvings[best] = self.halvings.get(best, 0) + 1
 
-    def _options(self, node: MNNode) -> list[Axis]:
+    def options(self, node: MNNode) -> list[Axis]:
         """Indices of a node whose cutting makes it smaller."""
         found = [index for index in dict.fromkeys(self.labelled(node).values()) if self.piece(index) > 1]
         return [index for index in found if self._halved(index, [node]) < self.load(node)]
@@ -143,9 +153,9 @@ class Indices:
 
 @lru_cache(maxsize=4096)
 def kernel_words(job: Job) -> int:
-    """Long words per PE that the kernel's smallest way to run a job needs in both memories."""
+    """Long words per PE that the kernel's smallest way to run a job needs in both memories; 0 if it has none."""
     ways = list(kernels()[job.op].bindings(job, [()] * len(job.inputs)))
-    return min((_in_both(_way_words(way)) for way in ways), default=1 << 30)
+    return min((_in_both(_way_words(way)) for way in ways), default=0)
 
 
 def _way_words(way: Binding) -> list[int]:
