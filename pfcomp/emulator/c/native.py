@@ -27,7 +27,7 @@ NAMES = ("baseline", "AVX2", "AVX-512")
 _SOURCES, _PARAMS = 3, 16
 _OP_INTS = 1 + 8 + 8 * _SOURCES + _PARAMS
 _NO_LOW = (-1, -1, -1, -1)
-_WORTH_SHARING = 32  # micro-operations; waking threads costs about as much as this many
+_WORTH_SHARING = 8  # micro-operations; waking threads costs about as much as this many
 Packed = NDArray[np.int32]
 
 
