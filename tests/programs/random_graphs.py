@@ -35,7 +35,7 @@ ATTEMPTS = 400
 REFERENCE_ROOM = 16
 
 GROWERS: tuple[Callable[[Graph], None], ...] = (
-    *(unary, unary, unary, binary, binary, binary, binary, comparison, select, logic, integers, cast),
+    *(unary, unary, unary, binary, binary, binary, binary, comparison, select, logic, integers, cast, cast),
     *(product, product, reduction, reduction, softmax, largest, running_sum),
     *(transpose, reshape, slices, concatenate, gather, expand, tile, pad),
     *(convolution, convolution, pooling, elements, scatter, top, logarithm_of_sum),

@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import prod
 
 from pfcomp.layout import Layout, Level, Subaxis, with_broadcast
-from tests.programs.random_values import BOOL, LONG, Graph, Rng, Shape
+from tests.programs.random_values import DOUBLE, LONG, Graph, Rng, Shape
 
-BITS = {LONG: 64, BOOL: 32}
+BITS = {LONG: 64, DOUBLE: 64}
 """Of an element on the device, by ONNX element type; others have 32."""
 COORDINATES = {Level.L2B: 3, Level.L1B: 3, Level.MAB: 4, Level.PE: 2}
 """Bits of each level."""

@@ -10,7 +10,10 @@ import numpy as np
 from tests.programs.random_values import (
     BOOL,
     DIMS,
+    DOUBLE,
     FLOAT,
+    FLOATING,
+    INT,
     LONG,
     Graph,
     Numbers,
@@ -21,7 +24,7 @@ from tests.programs.random_values import (
 
 def _any(g: Graph, least: int = 0) -> Value | None:
     """A tensor of any element type with at least that many axes."""
-    element = int(g.rng.choice([FLOAT, FLOAT, FLOAT, LONG, BOOL]))
+    element = int(g.rng.choice([FLOAT, FLOAT, FLOAT, DOUBLE, INT, LONG, BOOL]))
     return g.pick(element, lambda v: len(v.shape) >= least)
 
 
@@ -51,10 +54,10 @@ REDUCTIONS: dict[str, Callable[..., Numbers]] = {
 
 
 def reduction(g: Graph) -> None:
-    x = g.pick(FLOAT if g.rng.random() < 0.8 else LONG, lambda v: len(v.shape) >= 1)
+    x = g.pick(int(g.rng.choice([FLOAT] * 7 + [DOUBLE, INT, LONG])), lambda v: len(v.shape) >= 1)
     if x is None:
         return
-    op = str(g.rng.choice([name for name in REDUCTIONS if x.element == FLOAT or name != "ReduceMean"]))
+    op = str(g.rng.choice([name for name in REDUCTIONS if x.element in FLOATING or name != "ReduceMean"]))
     count = int(g.rng.integers(1, len(x.shape) + 1))
     axes = tuple(sorted(int(a) for a in g.rng.choice(len(x.shape), count, replace=False)))
     keep = bool(g.rng.random() < 0.5)

@@ -7,7 +7,7 @@ from math import erf, prod
 
 import numpy as np
 
-from tests.programs.random_values import BOOL, FLOAT, LONG, Graph, Numbers, Value
+from tests.programs.random_values import BOOL, DOUBLE, FLOAT, FLOATING, INT, INTEGERS, LONG, Graph, Numbers, Value
 
 
 def _fraction(x: Numbers) -> bool:
@@ -62,9 +62,9 @@ def _partner(g: Graph, x: Value) -> Value:
     if other is not None and g.rng.random() < 0.5:
         return other
     shape = [n if g.rng.random() < 0.7 else 1 for n in x.shape][int(g.rng.integers(0, len(x.shape) + 1)) :]
-    if x.element == LONG:
-        return g.fresh(g.rng.integers(-20, 20, shape), LONG)
-    return g.normal(shape) if x.element == FLOAT else g.fresh(g.rng.random(shape) > 0.5, BOOL)
+    if x.element in INTEGERS:
+        return g.fresh(g.rng.integers(-20, 20, shape), x.element)
+    return g.fresh(g.rng.standard_normal(shape) if x.element in FLOATING else g.rng.random(shape) > 0.5, x.element)
 
 
 def _both(g: Graph, x: Value) -> list[Value]:
@@ -73,20 +73,20 @@ def _both(g: Graph, x: Value) -> list[Value]:
 
 
 def binary(g: Graph) -> None:
-    x = g.pick()
+    x = g.pick(DOUBLE) if g.rng.random() < 0.2 else g.pick()
     if x is None:
         return
     op, pair = str(g.rng.choice(list(BINARY))), _both(g, x)
     if op != "Div" or np.abs(pair[1].exact).min() > 0.02:
-        g.add(op, pair, BINARY[op])
+        g.add(op, pair, BINARY[op], x.element)
 
 
 def comparison(g: Graph) -> None:
-    x = g.pick(FLOAT if g.rng.random() < 0.7 else LONG)
+    x = g.pick(int(g.rng.choice([FLOAT, FLOAT, FLOAT, FLOAT, DOUBLE, INT, LONG])))
     if x is None:
         return
     pair, less = _both(g, x), bool(g.rng.random() < 0.5)
-    near = x.element == FLOAT and np.abs(pair[0].exact - pair[1].exact).min() < 1e-4
+    near = x.element in FLOATING and np.abs(pair[0].exact - pair[1].exact).min() < 1e-4
     if not near:
         g.add("Less" if less else "GreaterOrEqual", pair, np.less if less else np.greater_equal, BOOL)
 
@@ -112,16 +112,18 @@ def logic(g: Graph) -> None:
 
 
 def integers(g: Graph) -> None:
-    x = g.pick(LONG)
+    x = g.pick(int(g.rng.choice(INTEGERS)))
     if x is not None:
         op = str(g.rng.choice(["Add", "Sub", "Mul", "Max"]))
-        g.add(op, _both(g, x), {**BINARY}[op], LONG)
+        g.add(op, _both(g, x), BINARY[op], x.element)
 
 
 def cast(g: Graph) -> None:
-    x = g.pick(int(g.rng.choice([FLOAT, LONG, BOOL])))
+    x = g.pick(int(g.rng.choice([FLOAT, FLOAT, DOUBLE, INT, LONG, BOOL])))
     if x is None:
         return
-    target = int(g.rng.choice([t for t in (FLOAT, LONG) if t != x.element]))
-    if x.element != FLOAT or _fraction(x.exact):
+    target = int(g.rng.choice([t for t in (*FLOATING, *INTEGERS) if t != x.element]))
+    if target in FLOATING or x.element not in FLOATING:
+        g.add("Cast", [x], np.array, target, to=target)
+    elif _fraction(x.exact):
         g.add("Cast", [x], np.trunc, target, to=target)

@@ -28,8 +28,16 @@ NOISE = 2.0**-19
 """Of the largest magnitude of a value: sums and products of matrices have errors of that size."""
 ROOM = 4
 LARGEST = 1e4
-FLOAT, LONG, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-HOST: dict[int, type[np.generic]] = {FLOAT: np.float32, LONG: np.int64, BOOL: np.bool_}
+FLOAT, DOUBLE, BOOL = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL
+INT, LONG = TensorProto.INT32, TensorProto.INT64
+FLOATING, INTEGERS = (FLOAT, DOUBLE), (INT, LONG)
+HOST: dict[int, type[np.generic]] = {
+    FLOAT: np.float32,
+    DOUBLE: np.float64,
+    INT: np.int32,
+    LONG: np.int64,
+    BOOL: np.bool_,
+}
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ class Graph:
             noisy = np.asarray(meaning(*(v.noisy for v in operands)), np.float64)
         if not self._useful(exact, noisy, element):
             return False
-        if element == FLOAT:
+        if element in FLOATING:
             scale = np.abs(exact).max()
             noisy = noisy + NOISE * scale * self.rng.uniform(-1, 1, exact.shape)
         name = f"v{len(self.nodes)}"
@@ -117,7 +125,7 @@ class Graph:
         if not (np.isfinite(exact).all() and np.isfinite(noisy).all()) or np.abs(exact).max() > LARGEST:
             return False
         distance = np.abs(noisy - exact).max()
-        return bool(distance == 0) if element != FLOAT else bool(distance <= 1e-3 * np.abs(exact).max())
+        return bool(distance == 0) if element not in FLOATING else bool(distance <= 1e-3 * np.abs(exact).max())
 
     def outputs(self) -> dict[str, int]:
         """Results that nobody reads."""
@@ -130,6 +138,6 @@ class Graph:
     def tolerance(self, name: str) -> float:
         """The largest absolute error that the output may have."""
         value = self.value(name)
-        if value.element != FLOAT:
+        if value.element not in FLOATING:
             return 0.0
         return float(ROOM * np.abs(value.noisy - value.exact).max() + NOISE * np.abs(value.exact).max())
