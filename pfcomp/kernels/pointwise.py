@@ -166,9 +166,15 @@ def _access(form: Layout, shape: tuple[int, ...], value: MNValue, wide: bool) ->
 
 @lru_cache(maxsize=256)
 def _addresses(form: Layout, shape: tuple[int, ...], layout: Layout, own: tuple[int, ...]) -> NDArray[np.int64]:
-    """The value's address for every address of the form, grown to whole vectors; any place where nothing is needed."""
+    """The value's address for every address of the form; any place where nothing is needed.
+
+    A value of the result's shape lies as the result does, padding included: one that was mapped onto elements, as that
+    of an axis of length 1, would be computed over them where the result replaces an operand.
+    """
+    if own == shape:
+        return np.arange(extent(form, Level.ADDR), dtype=np.int64)
     table = address_map(form, shape, layout, own)
     if table is None:
         raise ValueError(f"an operand with {layout} is not aligned with {form}")
-    found = table[0]
-    return np.maximum(found, 0) if own != shape else np.where(found < 0, np.arange(len(found)), found)
+    found: NDArray[np.int64] = np.maximum(table[0], 0)
+    return found

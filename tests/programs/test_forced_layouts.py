@@ -75,6 +75,13 @@ def test_a_layout_that_a_kernel_cannot_work_on_is_met_by_moves(tmp_path: Path) -
     assert check(tmp_path, nodes, {"x": F(20, 30), "c": F(30, 40)}, layout_spec=spec)["h@LM"] == scattered
 
 
+def test_padding_of_an_axis_of_length_one_is_not_computed_over_the_elements(tmp_path: Path) -> None:
+    padded = "((3:15), (4_L2B:1, 5:3), (3:1), (2_L2B:4, 2_W:1, 4_PE:1))"
+    spec = [entry("SwitchInput", "Sub", (1, 17, 3, 5), padded)]
+    inputs = {"x": F(1, 17, 3, 5), "y": F(1, 17, 1, 5)}
+    assert check(tmp_path, [Node("Sub", ["x", "y"], ["out"])], inputs, layout_spec=spec)["out@LM"] == padded
+
+
 def test_names_of_the_vendor_mean_the_operators_of_the_compiled_graph(tmp_path: Path) -> None:
     places = np.array([[1, 1, 3, 0]] * 2, np.int64)
     node = Node("ScatterElements", ["x", "i", "u"], ["out"], {"axis": 1, "reduction": "add"})
