@@ -74,7 +74,7 @@ class Binding:
     """One way to run a job: layouts of operands and results, and an estimate of its steps.
 
     `variant` tells apart ways with the same layouts. `in_place` names pairs (operand, result) that may share their
-    place in local memory, address by address.
+    place in local memory, address by address; `overwrites` has those of them for which that saves steps.
     """
 
     inputs: tuple[Layout, ...]
@@ -84,6 +84,7 @@ class Binding:
     scratch: tuple[Scratch, ...] = ()
     tables: tuple[Table, ...] = ()
     in_place: tuple[tuple[int, int], ...] = ()
+    overwrites: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)

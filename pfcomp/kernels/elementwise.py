@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from pfcomp.ir.model import DType, MNNode
 from pfcomp.isa.model import Operand
+from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import table
 from pfcomp.kernels.fusion import steps_of
 from pfcomp.kernels.recipes.counting import CountingEmitter
@@ -20,7 +21,7 @@ from pfcomp.kernels.recipes.halves import Halves, run_row
 from pfcomp.kernels.recipes.values import MISSING, Immediate, Value, constant
 from pfcomp.kernels.recipes.vectors import VectorEmitter, immediate
 
-Source: TypeAlias = Operand | tuple[Operand, Operand] | Immediate
+Source: TypeAlias = Operand | Virtual | tuple[Operand, Operand] | Immediate
 Target: TypeAlias = Operand | tuple[Operand, Operand]
 
 Attributes: TypeAlias = Sequence[tuple[str, Attribute]]

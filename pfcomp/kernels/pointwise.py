@@ -6,15 +6,16 @@ the 32-bit form (`pfcomp.layout.twin`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.ir.model import DType, MNNode, MNValue
+from pfcomp.ir.model import DType, Location, MNNode, MNValue
 from pfcomp.isa.model import CYCLES, Operand
+from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import elementwise, operands
 from pfcomp.kernels.api import Binding, KernelContext, Spec
 from pfcomp.layout import Layout, address_map, aligned, broadcast_operand
@@ -25,6 +26,9 @@ from pfcomp.layout.twin import paired, splits_words, twin, widened
 
 FILL_STEPS = 4
 """Steps until the first result of a chain is written."""
+
+LEAST_READS, MOST_HELD = 2, 4
+"""Reads of a vector from which on it may be kept in a register, and how many vectors of an operand may be."""
 
 
 def refuse(node: MNNode, specs: Mapping[str, Spec]) -> str:
@@ -51,7 +55,20 @@ def binding(
     outputs = tuple(_own(form, specs[name], wide) for name in node.outputs)
     vectors = -(-extent(form, Level.ADDR) // CYCLES)
     in_place = _in_place(node, [specs[name] for name in offered], inputs, specs[node.outputs[0]], outputs)
-    return Binding(inputs, outputs, vectors * vector_steps + FILL_STEPS, in_place=in_place)
+    kept = _kept(node)
+    overwrites = tuple(pair for pair, name in _named(in_place, offered) if name in kept)
+    return Binding(inputs, outputs, vectors * vector_steps + FILL_STEPS, in_place=in_place, overwrites=overwrites)
+
+
+def _named(pairs: Sequence[tuple[int, int]], offered: Iterable[str]) -> Iterator[tuple[tuple[int, int], str]]:
+    names = tuple(offered)
+    return ((pair, names[pair[0]]) for pair in pairs)
+
+
+def _kept(node: MNNode) -> frozenset[str]:
+    """Operands of which a choice leaves some elements as they are, so that only the others need be written."""
+    last = node.body[-1] if node.body else node
+    return frozenset(last.inputs[1:]) if last.op == "Where" else frozenset()
 
 
 def _in_place(
@@ -131,10 +148,34 @@ def emit(
     sources = {name: _access(form, shape, value, wide) for name, value in inputs.items()}
     targets = {name: _access(form, shape, value, wide) for name, value in outputs.items()}
     emitter = elementwise.VectorEmitter(context.builder, context.mask)
-    for address in range(0, extent(form, Level.ADDR), CYCLES):
-        given = {name: access.at(address) for name, access in sources.items()}
+    addresses = range(0, extent(form, Level.ADDR), CYCLES)
+    repeated = _repeated(sources, {value.location for value in outputs.values()}, addresses)
+    held: dict[elementwise.Source, Virtual] = {}
+    for address in addresses:
+        given: dict[str, elementwise.Source] = {name: access.at(address) for name, access in sources.items()}
+        for name in repeated:
+            given[name] = _held(context, held, given[name])
         results = {name: access.at(address) for name, access in targets.items()}
         elementwise.emit_vector(emitter, node, dtypes, {**given, **immediates}, results)
+
+
+def _repeated(sources: Mapping[str, _Access], written: Collection[Location], addresses: range) -> tuple[str, ...]:
+    """Operands of few vectors, read often from the memory of a result, where every write delays reads (H3)."""
+    found = []
+    for name, access in sources.items():
+        if access.value.location in written and len(access.parts) == 1:
+            vectors = {access.at(address) for address in addresses}
+            if len(vectors) <= min(MOST_HELD, len(addresses) // LEAST_READS):
+                found.append(name)
+    return tuple(found)
+
+
+def _held(context: KernelContext, held: dict[elementwise.Source, Virtual], source: elementwise.Source) -> Virtual:
+    """The operand in a register."""
+    if source not in held:
+        assert isinstance(source, Operand)
+        held[source] = context.builder.op("lpassa", source)
+    return held[source]
 
 
 def _form(inputs: Mapping[str, MNValue], outputs: Mapping[str, MNValue]) -> tuple[Layout, bool]:

@@ -12,7 +12,7 @@ from pfcomp.kernels.recipes.row import Row
 
 ROWS: tuple[Row, ...] = (*single.ROWS, *doubles.ROWS, *whole.ROWS, *relations.ROWS, *conversions.ROWS)
 
-_BY_TYPES = {(row.op, row.inputs, row.output): row for row in ROWS}
+_BY_TYPES = {(row.op, row.inputs, row.output): row for row in (*ROWS, *relations.JOINED)}
 NAMES = tuple(sorted({row.op for row in ROWS}))
 BY_NAME = {name: tuple(row for row in ROWS if row.op == name) for name in NAMES}
 

@@ -53,7 +53,7 @@ class Place:
 class Item:
     """One task before addresses: value names are those of `Linear.values`.
 
-    `reuse` lists pairs (operand, result): the result may take the operand's place.
+    `reuse` lists pairs (operand, result): the result may take the operand's place, which saves steps for `overwrites`.
     """
 
     node: MNNode
@@ -61,6 +61,7 @@ class Item:
     scratch: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     reuse: tuple[tuple[str, str], ...] = ()
+    overwrites: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -170,13 +171,17 @@ class _Walk:
         copies, inputs = self._copies(action), self._operands(action)
         results = [self._new(n, x) for n, x in zip(action.node.outputs, binding.outputs, strict=True)]
         node = replace(action.node, inputs=inputs, outputs=tuple(results))
-        self._item(node, binding.variant, binding.scratch, binding.tables, self._reuse(action, copies, node))
+        pairs = (binding.in_place, binding.overwrites)
+        reuse, overwrites = (self._reuse(action, copies, node, chosen) for chosen in pairs)
+        self._item(node, binding.variant, binding.scratch, binding.tables, reuse, overwrites)
 
-    def _reuse(self, action: Compute, copies: tuple[str, ...], node: MNNode) -> tuple[tuple[str, str], ...]:
+    def _reuse(
+        self, action: Compute, copies: tuple[str, ...], node: MNNode, pairs: tuple[tuple[int, int], ...]
+    ) -> tuple[tuple[str, str], ...]:
         """Pairs (operand, result) of one place. Only element-wise nodes read an operand named twice at one address."""
         alone = {name for name in copies if is_pointwise(action.node) or copies.count(name) == 1}
-        pairs = ((copies[operand], node.outputs[result]) for operand, result in action.binding.in_place)
-        return tuple(pair for pair in pairs if pair[0] in alone)
+        named = ((copies[operand], node.outputs[result]) for operand, result in pairs)
+        return tuple(pair for pair in named if pair[0] in alone)
 
     def _copies(self, action: Compute) -> tuple[str, ...]:
         """Names of the copies that a binding reads; a kernel may want one tensor in two layouts."""
@@ -210,10 +215,11 @@ class _Walk:
         scratch: Sequence[Scratch] = (),
         tables: Sequence[Table] = (),
         reuse: tuple[tuple[str, str], ...] = (),
+        overwrites: tuple[tuple[str, str], ...] = (),
     ) -> None:
         places = [self._scratch(node, k, wanted) for k, wanted in enumerate(scratch)]
         loaded = [self._table(table) for table in tables]
-        self.result.items.append(Item(node, variant, tuple(places), tuple(loaded), reuse))
+        self.result.items.append(Item(node, variant, tuple(places), tuple(loaded), reuse, overwrites))
 
     def _scratch(self, node: MNNode, number: int, wanted: Scratch) -> str:
         name = f"{node.name}.scratch{number}"

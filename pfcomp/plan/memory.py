@@ -16,7 +16,7 @@ from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level
 from pfcomp.plan.costs import load_steps, store_steps
-from pfcomp.plan.linear import Item, Linear, Place
+from pfcomp.plan.linear import VECTOR, Item, Linear, Place
 from pfcomp.plan.tasks import SPILL, Task
 
 LMS = (Location.LM0, Location.LM1)
@@ -99,19 +99,27 @@ class _Allocator:
     def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
         """Put a result where an operand ends, if both agree address by address and no other operand lies there."""
         read = [n for n in dict.fromkeys(item.node.inputs) if n in self.linear.home]
-        for operand, result in item.reuse:
+        for operand, result in dict.fromkeys((*item.overwrites, *item.reuse)):
             old = self._home(operand)
             alone = [n for n in read if self._home(n) == old] == [operand]
             same = alone and self.linear.home[operand][1] == 0 and self._home(result) == place and old in ended
             wanted = self.linear.places[place]
             if same and old in self.spots and self.spots[old].words >= wanted.words:
                 spot = self.spots[old]
+                if (operand, result) not in item.overwrites and self._roomy(wanted, spot.location):
+                    continue
                 if wanted.location in (None, spot.location):
                     self.spots[place] = replace(spot, words=wanted.words)
                     ended.discard(old)
                     self._version(place)
                     return True
         return False
+
+    def _roomy(self, wanted: Place, location: Location) -> bool:
+        """True if several vectors had better go to the other memory, since writing one blocks reading it (H3)."""
+        other = next(lm for lm in LMS if lm is not location)
+        filled = self._filled(other) + wanted.words
+        return wanted.words > VECTOR and filled <= self.budget // 2 and self._gap(other, wanted.words) is not None
 
     def _next(self, place: str, position: int) -> int | None:
         return next((use for use in self.uses[place] if use > position), None)

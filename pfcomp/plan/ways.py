@@ -8,6 +8,7 @@ from functools import lru_cache
 from pfcomp.ir.model import MNNode
 from pfcomp.kernels import elementwise, pointwise
 from pfcomp.kernels.api import Binding, Job, Spec
+from pfcomp.kernels.fusion import steps_of
 from pfcomp.kernels.registry import kernels
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
@@ -94,7 +95,7 @@ def _form_spec(node: MNNode, specs: Mapping[str, Spec], offered: Mapping[str, Se
 def vector_steps(node: MNNode, specs: Mapping[str, Spec]) -> int:
     """Steps for eight elements per PE: the busier of MAU and ALU."""
     mau = alu = 0
-    for step in node.body or (node,):
+    for step in steps_of(node, {name: spec.dtype for name, spec in specs.items()}):
         used = elementwise.cost(step.op, [specs[n].dtype for n in step.inputs], specs[step.outputs[0]].dtype)
         mau, alu = mau + used[0], alu + used[1]
     return max(mau, alu, 1)

@@ -50,7 +50,7 @@ def compute(
     count = next(len(a) for a in arrays.values()) // (VECTOR * words // 2)
     inputs, results = _places(arrays, sources, count, words), {}
     for name, array in arrays.items():
-        _put(inputs[name], _image(array, words), count)
+        put(Location.LM0, inputs[name], image(array, words))
     address = 0
     for name, dtype in outputs.items():
         results[name] = address
@@ -59,7 +59,7 @@ def compute(
     immediates = {n: a for n, (_, a) in sources.items() if isinstance(a, Immediate)}
     packed = emit(node, dtypes, inputs, results, immediates, count, words)
     machine().run(machine().load(packed.program))
-    return {name: _get(results[name], outputs[name], count, words) for name in outputs}
+    return {name: get(results[name], outputs[name], count, words) for name in outputs}
 
 
 def emit(
@@ -105,7 +105,7 @@ def _operand(location: Location, base: int, dtype: DType, vector: int, words: in
     return first, second
 
 
-def _image(array: Array, words: int) -> NDArray[np.uint64]:
+def image(array: Array, words: int) -> NDArray[np.uint64]:
     """Long words by (address, PE): the twin of a 32-bit form for 64-bit elements."""
     if array.dtype.itemsize == 8:
         pairs = array.view(np.uint64).reshape(-1, 4096, words)
@@ -114,13 +114,15 @@ def _image(array: Array, words: int) -> NDArray[np.uint64]:
     return bits[..., 0] << np.uint64(32) | bits[..., -1]
 
 
-def _put(address: int, image: NDArray[np.uint64], count: int) -> None:
-    lines = image.reshape(-1, 8, 512).transpose(1, 0, 2)
-    start = local.ROWS[Location.LM0] + address
+def put(location: Location, address: int, long_words: NDArray[np.uint64]) -> None:
+    """Write the image of a value to all PEs, from an address of a local memory on."""
+    lines = long_words.reshape(-1, 8, 512).transpose(1, 0, 2)
+    start = local.ROWS[location] + address
     machine().state.mem[:, start : start + lines.shape[1]] = lines
 
 
-def _get(address: int, dtype: DType, count: int, words: int) -> Array:
+def get(address: int, dtype: DType, count: int, words: int = 2) -> Array:
+    """A value of `count` vectors in LM1."""
     start, size = local.ROWS[Location.LM1] + address, _size(dtype, words) * count
     lines = machine().state.mem[:, start : start + size].transpose(1, 0, 2).reshape(-1, 4096)
     if dtype.bits == 64:

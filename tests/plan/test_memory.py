@@ -74,18 +74,37 @@ def test_the_replay_finds_values_that_meet(seed: int) -> None:
         verify_places(linear, placement, 256)
 
 
-@pytest.mark.parametrize("renamed", [False, True])
-def test_a_result_takes_an_operands_place_unless_another_operand_lies_there(renamed: bool) -> None:
+def placed_in_order(budget: int, words: int = 8, *, renamed: bool = False, overwrites: bool = False) -> bool:
+    """True if the result of an operator takes the place of its first operand, which may be the second one too."""
     linear = Linear()
-    x, y, z = add(linear, "x@LM", 8, dram="x"), add(linear, "y@LM", 8, dram="y"), add(linear, "z@LM", 8)
+    x, y, z = add(linear, "x@LM", words, dram="x"), add(linear, "y@LM", words, dram="y"), add(linear, "z@LM", words)
     if renamed:
         linear.home[y] = (x, 0)
     loaded = [x] if renamed else [x, y]
     linear.items += [Item(MNNode(f"load {n}", "Download", (n[0],), (n,))) for n in loaded]
-    linear.items.append(Item(MNNode("op", "Op", (x, y), (z,)), reuse=((x, z),)))
-    values = allocate(linear, 256).values
-    places = [(values[n].location, values[n].address) for n in (x, z)]
-    assert (places[0] == places[1]) is not renamed
+    pair = ((x, z),)
+    linear.items.append(Item(MNNode("op", "Op", (x, y), (z,)), reuse=pair, overwrites=pair if overwrites else ()))
+    values = allocate(linear, budget).values
+    first, result = ((values[n].location, values[n].address) for n in (x, z))
+    return first == result
+
+
+TIGHT, WIDE = 24, 256
+
+
+def test_a_result_takes_an_operands_place_unless_another_operand_lies_there() -> None:
+    assert placed_in_order(TIGHT)
+    assert not placed_in_order(TIGHT, renamed=True)
+
+
+def test_several_vectors_go_to_the_other_memory_where_there_is_room() -> None:
+    assert not placed_in_order(WIDE)
+    assert placed_in_order(WIDE, words=4)
+
+
+def test_a_result_that_leaves_elements_as_they_are_takes_the_place_anyway() -> None:
+    assert placed_in_order(WIDE, overwrites=True)
+    assert not placed_in_order(WIDE, renamed=True, overwrites=True)
 
 
 def test_a_program_that_needs_no_spill_has_none() -> None:

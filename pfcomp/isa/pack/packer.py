@@ -14,6 +14,7 @@ from .emit import statements
 from .graph import Graph
 from .micro import MicroProgram, NodeInfo
 from .priority import set_priorities
+from .repeats import without_repeats
 from .scheduler import OutOfRegisters, Scheduler
 from .shortcuts import shorten
 from .stats import Stats, program_stats
@@ -48,7 +49,7 @@ def pack(micro: MicroProgram, options: PackOptions | None = None) -> Packed:
     """Schedule `micro` so that it means the same. Raises PF0151 where the values do not fit into the registers."""
     window = (options or PackOptions()).window
     with no_collection():
-        scheduler = _schedule(shorten(micro), max(window, 1))
+        scheduler = _schedule(shorten(without_repeats(micro)), max(window, 1))
         packed = _packed(scheduler, micro)
     errors = [f for f in check(packed.program) if f.severity == "error"]
     if errors:

@@ -95,7 +95,9 @@ class Scheduler:
         self._fill(row, TRIES)
         if not row.ops:
             self._patient = False
+            self.storage.urgent = True
             self._fill(row, 1 << 30)
+            self.storage.urgent = False
         if not row.ops:
             any(self._copy(node, row) for node in self.queues.ready_at(time + 1) if node.registers >= CHAINED)
         if not row.ops:

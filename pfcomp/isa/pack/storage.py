@@ -21,6 +21,12 @@ T_BANK = 2
 HOT = 3
 """Reads that a value must still have to be worth the T register."""
 
+FEW = 2
+"""Reads left of a value that may take T for a moment so that a step does not stay empty."""
+
+T_DISTANCE = 2
+"""Steps from a write of T to its read."""
+
 PATH = -1
 """Choice of a forwarding path, beside the banks 0 and 1."""
 
@@ -64,10 +70,14 @@ def operand_of(value: Value, virtual: Virtual, bank: int) -> Operand:
 
 
 class Storage:
-    """The registers of both files, and the rules of binding values to them."""
+    """The registers of both files, and the rules of binding values to them.
+
+    `urgent` is set while a step has nothing to do.
+    """
 
     def __init__(self, taken: dict[Place, set[int]], *, t_is_free: bool) -> None:
         self.registers = [Registers(place, taken[place]) for place in BANKS]
+        self.urgent = False
         self._t_free_from = 0 if t_is_free else NEVER
         self._rows: dict[Value, Row] = {}
         self._deferred: list[tuple[int, Node]] = []
@@ -77,7 +87,7 @@ class Storage:
     def options(self, value: Value, time: int) -> tuple[int, ...]:
         """The banks that the value can be read from at step `time`; none if it comes too early."""
         if time < value.time + value.later:
-            return ()
+            return (T_BANK,) if self.urgent and self._is_ready_in_t(value, time) else ()
         if value.bound:
             return _BOUND[value.bound]
         row = self._rows[value]
@@ -91,6 +101,11 @@ class Storage:
         """True if T was free since the value was produced, and the value will be read often."""
         hot = value.uses >= HOT and not value.virtual.uniform
         return hot and value.time >= self._t_free_from and not row.busy & T_WRITE
+
+    def _is_ready_in_t(self, value: Value, time: int) -> bool:
+        """True if a uniform value that is still too fresh for a register file can be had from T."""
+        early = not value.bound and value.uses <= FEW and time >= value.time + T_DISTANCE
+        return early and value.time >= self._t_free_from and not self._rows[value].busy & T_WRITE
 
     def _prefers_second(self, value: Value) -> bool:
         if value.avoid[0] != value.avoid[1]:

@@ -52,9 +52,8 @@ def divide(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
     a, b = x[0], clamped(e, x[1])
     y = inverse(e, b)
     q = e.mul(a, y)
-    r = e.fma(e.negated(b), q, a)
-    infinite = e.flag("fmax", e.magnitude(q), e.word(INF))  # the remainder of an infinite quotient is inf - inf
-    return e.select(infinite, q, e.fma(r, y, q))
+    finite = e.flag("fmin", e.magnitude(q), e.word(INF - 1))  # the remainder of an infinite quotient is inf - inf
+    return e.fma(e.fma(e.negated(b), q, a, keep=finite), y, q)
 
 
 def roots(e: Emitter, x: Value) -> Value:

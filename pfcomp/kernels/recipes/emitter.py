@@ -21,6 +21,13 @@ Attribute: TypeAlias = int | float | str | tuple[int, ...]
 Attributes: TypeAlias = Mapping[str, Attribute]
 
 
+Condition: TypeAlias = Callable[[bool], tuple[int, bool]]
+"""Emits a mask of the elements for which a condition holds (true) or does not; the other one if that is cheaper.
+
+Returns the mask and whether it tells where the condition holds.
+"""
+
+
 class Emitter(ABC):
     """Operations on values. A mask is the number of an entry, valid until `MASK_ENTRIES` others were made."""
 
@@ -134,10 +141,27 @@ class Emitter(ABC):
         """`a` where the mask is 1, `b` elsewhere; copies bits. `letter` is l for 64-bit elements."""
         if b == both(0):
             return self.op("lpassa", a, keep=mask)
+        if a == both(0):
+            return self.op(f"{letter}xor", self.op("lpassa", b, keep=mask), b)
         return self.op(f"{letter}xor", self.op(f"{letter}xor", a, b, keep=mask), b)
+
+    def choose(self, condition: Condition, a: Value, b: Value, letter: str = "i") -> Value:
+        """`a` where the condition holds, `b` elsewhere; copies bits."""
+        mask, holds = condition(a != both(0))
+        return self.select(mask, *((a, b) if holds else (b, a)), letter=letter)
 
 
 Recipe: TypeAlias = Callable[[Emitter, Sequence[Value], Attributes], Value]
 """Emits one vector; operands in ONNX order. 64-bit operators run once for each half of a vector of elements."""
 
-__all__ = ["SIGN", "SIGN_BITS", "Attribute", "Attributes", "Constant", "Emitter", "Recipe", "Value"]
+__all__ = [
+    "SIGN",
+    "SIGN_BITS",
+    "Attribute",
+    "Attributes",
+    "Condition",
+    "Constant",
+    "Emitter",
+    "Recipe",
+    "Value",
+]

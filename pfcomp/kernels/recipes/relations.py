@@ -6,24 +6,23 @@ from collections.abc import Iterator
 
 from pfcomp.ir.model import DType
 from pfcomp.kernels.recipes import double, rounding
-from pfcomp.kernels.recipes.comparison import equal, misses, reaches, where
+from pfcomp.kernels.recipes.comparison import equal, ordered, where
+from pfcomp.kernels.recipes.condition import COMPARISONS, cast_of, chosen_by
 from pfcomp.kernels.recipes.row import Row
 from pfcomp.kernels.recipes.single import TWO
 
 ORDERED = (DType.FLOAT, DType.INT, DType.LONG, DType.DOUBLE)
+JOINT = "."
+"""Between the operators of a pair that has a recipe of its own."""
+
 _FLOATING = "zeros are equal, infinities by their mantissas"
 
 
 def _comparisons(dtype: DType) -> Iterator[Row]:
     wide = dtype.bits == 64
     specials = _FLOATING if dtype in (DType.FLOAT, DType.DOUBLE) else ""
-    for op, recipe, meaning in (
-        ("Greater", misses(dtype, "min"), "a > b"),
-        ("GreaterOrEqual", reaches(dtype, "max"), "a >= b"),
-        ("Less", misses(dtype, "max"), "a < b"),
-        ("LessOrEqual", reaches(dtype, "min"), "a <= b"),
-    ):
-        yield Row(op, (dtype,), DType.BOOL, recipe, meaning, specials=specials, wide=wide, **TWO)
+    for op, sign in (("Greater", ">"), ("GreaterOrEqual", ">="), ("Less", "<"), ("LessOrEqual", "<=")):
+        yield Row(op, (dtype,), DType.BOOL, ordered(op, dtype), f"a {sign} b", specials=specials, wide=wide, **TWO)
 
 
 def _equal(dtype: DType) -> Row:
@@ -47,6 +46,29 @@ def _is_inf(dtype: DType) -> Row:
 def _is_nan(dtype: DType) -> Row:
     return Row("IsNaN", (dtype,), DType.BOOL, rounding.is_nan, "false: the chip has no NaN", wide=dtype.bits == 64)
 
+
+def _joined(op: str, dtype: DType) -> Iterator[Row]:
+    """A comparison with its reader, for results as wide as what is compared."""
+    for result in (t for t in (*ORDERED, DType.BOOL) if t.bits == dtype.bits):
+        types = (dtype,) if result is dtype else (dtype, dtype, result, result)
+        wide = dtype.bits == 64
+        meaning = f"{{}} of {op}"
+        yield Row(
+            f"{op}{JOINT}Where", types, result, chosen_by(op, dtype, result), meaning.format("Where"),
+            least=4, most=4, wide=wide,
+        )  # fmt: skip
+        yield Row(
+            f"{op}{JOINT}Cast", (dtype,), result, cast_of(op, dtype, result), meaning.format("Cast"), wide=wide, **TWO
+        )
+
+
+JOINED: tuple[Row, ...] = tuple(
+    row
+    for op in COMPARISONS
+    for dtype in ((*ORDERED, DType.BOOL) if op == "Equal" else ORDERED)
+    for row in _joined(op, dtype)
+)
+"""Pairs of operators that a fused node computes at once (`pfcomp.kernels.fusion`)."""
 
 ROWS: tuple[Row, ...] = (
     *(row for dtype in ORDERED for row in _comparisons(dtype)),

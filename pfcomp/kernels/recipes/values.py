@@ -30,7 +30,7 @@ MISSING = Constant(-1)
 class Result:
     """The result of an operation that is emitted when the next one comes, or when its destination is known."""
 
-    value: Virtual | None = None
+    value: Operand | Virtual | None = None
 
 
 Value: TypeAlias = Operand | Virtual | Result | Constant

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pfcomp.isa.model import Address, Operand, Place
+from pfcomp.isa.model import Address, MaskRef, Operand, Place
 from pfcomp.isa.pack import Builder, Virtual, neg, widened
-from pfcomp.kernels.recipes.emitter import Emitter
+from pfcomp.kernels.recipes.emitter import Condition, Emitter
 from pfcomp.kernels.recipes.values import WORD, Constant, Result, Value, both
 
 CONSTANT_LIFE = 16
@@ -26,6 +26,17 @@ class _Pending:
     result: Result
     mnemonic: str
     operands: tuple[Operand | Virtual, ...]
+
+
+@dataclass(slots=True)
+class _Choice:
+    """`a` where the condition holds, `b` elsewhere."""
+
+    result: Result
+    condition: Condition
+    a: Value
+    b: Value
+    letter: str
 
 
 def mask_entries() -> Callable[[], int]:
@@ -52,7 +63,7 @@ class VectorEmitter(Emitter):
         self.mask = mask or mask_entries()
         self.constants: dict[int, Virtual] = {}
         self.vectors = 0
-        self.pending: _Pending | None = None
+        self.pending: _Pending | _Choice | None = None
 
     def begin_vector(self) -> None:
         """Must be called before each vector."""
@@ -90,11 +101,41 @@ class VectorEmitter(Emitter):
             self.flush()
             self.builder.op("lpassa", plain, to=target)
 
+    def choose(self, condition: Condition, a: Value, b: Value, letter: str = "i") -> Value:
+        self.flush()
+        self.pending = _Choice(Result(), condition, a, b, letter)
+        return self.pending.result
+
     def flush(self, to: Operand | None = None) -> None:
         """Emit the operation that was held back."""
-        if self.pending is not None:
-            held, self.pending = self.pending, None
+        held, self.pending = self.pending, None
+        if isinstance(held, _Pending):
             held.result.value = self.builder.op(held.mnemonic, *held.operands, to=to)
+        elif held is not None:
+            held.result.value = self._chosen(held, to)
+
+    def _chosen(self, held: _Choice, to: Operand | None) -> Operand | Virtual | None:
+        """A choice between what lies where the result goes and something else only writes the latter."""
+        for old, new, want in ((held.a, held.b, False), (held.b, held.a, True)):
+            if to is not None and old == to:
+                mask, holds = held.condition(want)
+                if holds is want:
+                    self._overwrite(new, replace(to, mask=MaskRef(mask)))
+                    return to
+                return self._selected(mask, held, holds, to)
+        mask, holds = held.condition(held.a != both(0))
+        return self._selected(mask, held, holds, to)
+
+    def _overwrite(self, value: Value, to: Operand) -> None:
+        if value == both(0):
+            self.builder.op("zero", to=to)
+        else:
+            self.builder.op("lpassa", *self._plain((value,)), to=to)
+
+    def _selected(self, mask: int, held: _Choice, holds: bool, to: Operand | None) -> Operand | Virtual | None:
+        result = self.select(mask, *((held.a, held.b) if holds else (held.b, held.a)), letter=held.letter)
+        self.flush(to)
+        return result.value if isinstance(result, Result) else None
 
     def _plain(self, values: tuple[Value, ...]) -> tuple[Operand | Virtual, ...]:
         self.flush()

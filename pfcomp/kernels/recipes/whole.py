@@ -6,7 +6,8 @@ from typing import Any
 
 from pfcomp.ir.model import DType
 from pfcomp.kernels.recipes import arithmetic, integer, remainder
-from pfcomp.kernels.recipes.comparison import binary, integer_letter, unary
+from pfcomp.kernels.recipes.comparison import binary, unary
+from pfcomp.kernels.recipes.condition import integer_letter
 from pfcomp.kernels.recipes.emitter import Recipe
 from pfcomp.kernels.recipes.row import Join, Row
 from pfcomp.kernels.recipes.single import BOUNDS, MANY, TWO
