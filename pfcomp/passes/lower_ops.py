@@ -96,7 +96,7 @@ def run(model: ir.Model) -> int:
     rewritten = 0
     for node in model.graph:
         rule = RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
-        if rule is None or any(_untyped(value) for value in (*node.inputs, *node.outputs)):
+        if rule is None or any(_untyped(value) for value in (*node.inputs, *node.outputs)) or _whole(node):
             continue
         rewriter = Rewriter(model, node)
         results = rule(rewriter, node)
@@ -104,6 +104,10 @@ def run(model: ir.Model) -> int:
             _replace(rewriter, node, results)
             rewritten += 1
     return rewritten
+
+
+def _whole(node: ir.Node) -> bool:
+    return node.op_type in WHOLE and node.outputs[0].dtype is ir.DataType.FLOAT
 
 
 def _untyped(value: ir.Value | None) -> bool:
@@ -297,6 +301,12 @@ RULES: dict[str, Rule] = {
     "HardSwish": _hard_swish,
     "CastLike": _cast_like,
 }
-"""Operator -> rule; what a rule makes is in the core set."""
+"""Operator -> rule; what a rule makes is in the core set without `WHOLE`."""
+
+WHOLE = frozenset(["Celu", "Elu", "HardSwish", "PRelu", "Selu", "Softplus", "Sum"])
+"""Left as they are in single precision: their recipes are no slower than what the rules make and no less accurate.
+
+Softsign's is less accurate; Clip is as fast as Max and Min, which can be streamed.
+"""
 
 PASS = Pass("lower_ops", run)

@@ -22,6 +22,8 @@ def _bent(e: Emitter, x: Value, below: float, above: float, width: float = 1.0) 
     low = e.op("fmin", x, e.word(0)) if width == 1.0 else e.mul(e.op("fmin", x, e.word(0)), e.f(1 / width))
     bent = expm1(e, e.op("fmax", low, e.f(-20.0)))
     high = e.op("fmax", x, e.word(0))
+    if below == above == 1.0:
+        return e.op("ior", bent, high)  # one of them is 0
     return e.fma(bent, e.f(below), high if above == 1.0 else e.mul(high, e.f(above)))
 
 

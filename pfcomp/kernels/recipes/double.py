@@ -109,7 +109,7 @@ def sqrt(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
 def is_inf(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
     positive, negative = bool(a.get("detect_positive", 1)), bool(a.get("detect_negative", 1))
     if not positive and not negative:
-        return e.op("zero")
+        return e.op("lpassa", e.word(0))
     one_sign = x[0] if positive else neg(e, x, a)
     tested = magnitude(e, x[0]) if positive and negative else one_sign
     return e.op("lpassa", e.l(1), keep=e.flag("dmax", tested, e.l(INF)))

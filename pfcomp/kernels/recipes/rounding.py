@@ -46,11 +46,11 @@ def fmod(e: Emitter, x: Sequence[Value], attributes: Attributes) -> Value:
 def is_inf(e: Emitter, x: Sequence[Value], a: Attributes) -> Value:
     positive, negative = bool(a.get("detect_positive", 1)), bool(a.get("detect_negative", 1))
     if not positive and not negative:
-        return e.op("zero")
+        return e.op("lpassa", e.word(0))
     one_sign = x[0] if positive else e.op("ixor", x[0], e.word(SIGN))
     tested = e.magnitude(x[0]) if positive and negative else one_sign
     return e.op("lpassa", e.word(1), keep=e.flag("fmax", tested, e.word(INF)))
 
 
 def is_nan(e: Emitter, x: Sequence[Value], _: Attributes) -> Value:
-    return e.op("zero")
+    return e.op("lpassa", e.word(0))
