@@ -88,3 +88,13 @@ def test_unused_entries_are_allowed_by_a_variable(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(name, "1")
     assert resolve().flag("allow_unused_layout_spec")
     assert not resolve({"envs": {name: "0"}}).flag("allow_unused_layout_spec")
+
+
+def test_the_examples_of_the_docs_are_right(request: pytest.FixtureRequest) -> None:
+    page = (request.config.rootpath / "docs" / "compiler.md").read_text(encoding="utf-8")
+    operators, products = (json.loads(block.partition("```")[0]) for block in page.split("```json\n")[1:])
+    assert [str(entry) for entry in operator_entries(operators)] == [
+        "FixOutput Add [3, 30]",
+        "SwitchInput Relu [3, 30]",
+    ]
+    assert [entry.key for entry in product_entries(products)] == ["embed_tokens"]
