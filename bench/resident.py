@@ -33,7 +33,7 @@ Function = Callable[[Tensors], Tensors]
 
 LMS = (Location.LM0, Location.LM1)
 TRANSFERS = ("Download", "Upload")
-TRIED = 8
+TRIED = 16
 """Ways that are packed, the ones with the lowest estimates; the best of them counts."""
 
 

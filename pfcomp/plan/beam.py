@@ -76,11 +76,11 @@ class Planner:
         """The cheapest state after all nodes and stores."""
         states = [self._first()]
         for position, node in enumerate(self.graph.nodes):
-            following = [new for state in states for new in self._after(state, node)]
+            early = [name for name in node.outputs if name in self.early]
+            following = [self._stored(new, early) for state in states for new in self._after(state, node)]
             if not following:
                 raise _nowhere(node)
-            early = [name for name in node.outputs if name in self.early]
-            states = self._best(self._forget(self._stored(state, early), position) for state in following)
+            states = self._best(following, position)
         final = [self._stored(state, [n for n in self.graph.outputs if n not in self.early]) for state in states]
         return min(final, key=lambda state: state.steps)
 
@@ -88,13 +88,15 @@ class Planner:
         given = (*self.graph.inputs, *self.graph.states, *self.graph.constants)
         return State(0, {}, {name: Waiting(name) for name in given if name not in self.immediates}, {})
 
-    def _best(self, states: Iterable[State]) -> list[State]:
+    def _best(self, states: Iterable[State], position: int) -> list[State]:
+        """The cheapest states behind a node, no two with the same future."""
         best: dict[object, State] = {}
-        for state in states:
-            key = state.key()
-            if key not in best or state.steps < best[key].steps:
-                best[key] = state
-        return sorted(best.values(), key=lambda state: state.steps)[: self.width]
+        for state in sorted(states, key=lambda state: state.steps):
+            kept = self._forget(state, position)
+            best.setdefault(kept.key(), kept)
+            if len(best) == self.width:
+                break
+        return list(best.values())
 
     def _forget(self, state: State, position: int) -> State:
         """Drop tensors that no later node reads and that are no outputs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
 import onnx
 import onnx_ir
 import pytest
@@ -20,14 +21,17 @@ from pfcomp.plan.linear import linearise
 from pfcomp.plan.lower.build import Borders, build
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.source_graph import read_model
-from tests.programs.general import model
+from tests.programs.general import Case, Node, model
 from tests.programs.test_general import CASES
 
 NAMES = ("chain", "concat", "split", "layer normalisation", "attention", "correct answers", "embedding")
 
 
 def graph_of(name: str) -> CoreGraph:
-    case = CASES[name]
+    return core(CASES[name])
+
+
+def core(case: Case) -> CoreGraph:
     proto = onnx.load_from_string(model(case.nodes, case.inputs, case.outputs, case.constants))
     source = read_model(onnx_ir.serde.deserialize_model(proto))
     borders = Borders(source.inputs, source.states, source.outputs)
@@ -122,3 +126,13 @@ def test_items_read_what_was_written_before(name: str) -> None:
 def test_a_transposition_costs_nothing() -> None:
     _, actions = planned("transpose")
     assert [type(a) for a in actions if not isinstance(a, Load | Store)] == [Rename, Compute]
+
+
+def test_a_product_adds_up_over_l2bs_what_the_one_before_left_there() -> None:
+    """Hidden units stay in their L2Bs: moving them to where rows of the batch are L2Bs takes ten times as long."""
+    shapes = {"x": (64, 1024), "v": (1024, 256), "w": (256, 10)}
+    inputs = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    nodes = (Node("MatMul", "xv", "a"), Node("Relu", "a", "b"), Node("MatMul", "bw", "y"))
+    planner = Planner(core(Case(nodes, inputs, {"y": onnx.TensorProto.FLOAT})), {}, "mixed", 8)
+    moved = [action for action in planner.plan() if isinstance(action, Relay)]
+    assert sum(planner.relays.steps(planner.graph.specs[a.tensor], a.source, a.target) for a in moved) <= 40

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 
 from pfcomp.ir.model import DType
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.contraction.emit import emit_contraction, variant_of
 from pfcomp.kernels.contraction.mapping import layouts_of
-from pfcomp.kernels.contraction.problem import problems_of
+from pfcomp.kernels.contraction.problem import Problem, problems_of
 from pfcomp.kernels.contraction.search import Way, best, best_matching
 from pfcomp.layout import Layout
 
@@ -35,11 +36,21 @@ class Contraction:
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """Ways to run the job, good ones first."""
         problems = problems_of(job)
-        return [binding_of(way) for way in (*best_matching(problems, offered), *best(problems))]
+        return (*_matching(problems, tuple(map(tuple, offered))), *_free(problems))
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
         """Emit the micro-operations."""
         emit_contraction(context, binding.variant, placed)
+
+
+@lru_cache(maxsize=256)
+def _free(problems: tuple[Problem, ...]) -> tuple[Binding, ...]:
+    return tuple(map(binding_of, best(problems)))
+
+
+@lru_cache(maxsize=1024)
+def _matching(problems: tuple[Problem, ...], offered: tuple[tuple[Layout, ...], ...]) -> tuple[Binding, ...]:
+    return tuple(map(binding_of, best_matching(problems, offered)))
 
 
 def binding_of(way: Way) -> Binding:

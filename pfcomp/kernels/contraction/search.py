@@ -15,7 +15,7 @@ from pfcomp.kernels.contraction.match import matching, scatters, turned
 from pfcomp.kernels.contraction.problem import Four, Problem, Split
 from pfcomp.layout.model import Layout
 
-MOST = 12
+MOST = 60
 """Ways that are proposed for a job, besides those that take an operand as it is."""
 MOST_MATCHING = 8
 MOST_TURNED = 4
