@@ -183,7 +183,7 @@ def _other(given: Given, size: int, unit: int) -> Iterator[Axis]:
     most = min(limit, sum(map(len, free)))
     for counts in product(*(range(len(bits) + 1) for bits in free)):
         if sum(counts) == most:
-            chosen = [bit for bits, count in zip(free, counts, strict=True) for bit in bits[:count]]
+            chosen = [bit for bits, count in zip(free, counts, strict=True) for bit in reversed(bits[:count])]
             spatial = tuple(Subaxis(2, level, stride) for level, stride in chosen)
             left = -(-size // (unit * 2**most)) * unit if most else size
             yield (*spatial, Subaxis(left))
