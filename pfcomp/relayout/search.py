@@ -14,10 +14,10 @@ from pfcomp.relayout.moves.copying import Copy
 from pfcomp.relayout.moves.model import Move, Places, Universe, count
 from pfcomp.relayout.moves.problem import Problem
 
-MAX_EXPANSIONS = 60
-HASTE = (4, 16)
+MAX_EXPANSIONS = 80
+HASTE = (2, 16)
 """Weights of the steps that remain: in a first search, and in a second one, which goes for any plan."""
-MAX_IMPROVING = 40
+MAX_IMPROVING = 20
 """Expansions after some plan is known."""
 
 
@@ -45,11 +45,9 @@ def _search(problem: Problem, haste: int) -> tuple[Move, ...] | None:
     limit = MAX_EXPANSIONS
     while queue and expansions < limit:
         *_, node = heapq.heappop(queue)
-        if node.cost > best[node.places]:
+        if node.cost > best[node.places] or (found is not None and node.cost >= found.cost):
             continue
         state = State(problem, node.places)
-        if state.done:
-            return node.path
         expansions += 1
         for move in state.actions():
             cost = node.cost + move.steps
@@ -59,10 +57,11 @@ def _search(problem: Problem, haste: int) -> tuple[Move, ...] | None:
                 serial += 1
                 entry = _Node(cost, move.after, (*node.path, move))
                 after = State(problem, move.after)
-                if after.done and (found is None or cost < found.cost):
-                    limit = limit if found else min(limit, expansions + MAX_IMPROVING)
-                    found = entry
-                if found is None or cost < found.cost or entry is found:
+                if after.done:
+                    if found is None or cost < found.cost:
+                        limit = limit if found else min(limit, expansions + MAX_IMPROVING)
+                        found = entry
+                elif found is None or cost < found.cost:
                     heapq.heappush(queue, (cost + haste * after.remaining(), len(entry.path), serial, entry))
     return None if found is None else found.path
 
