@@ -30,6 +30,8 @@ class _Node:
 
 def search(problem: Problem) -> tuple[Move, ...] | None:
     """The cheapest moves found that reach the goal, in a hurry if they are far; None if none are within the limits."""
+    if State(problem, problem.start).done:
+        return ()
     for haste in HASTE:
         found = _search(problem, haste)
         if found is not None:

@@ -35,7 +35,7 @@ def steps(move: Through, block: int) -> tuple[int, int]:
 
 
 def transfer_steps(move: Through, block: int) -> int:
-    """Steps that pass while the MVs of one batch run."""
+    """What the MVs of one batch cost: half the steps that pass meanwhile, since others may be put there."""
     if not move.l2b.changes:
         return 0
     image = move.up_blocks * move.parts * block
@@ -44,7 +44,7 @@ def transfer_steps(move: Through, block: int) -> int:
     receivers = _l2bs(move)
     arrivals = sum(len(_runs(move, receiver)) for receiver in receivers)
     words = len(move.l2b.left) * share * len(receivers)
-    return up + max(arrivals * ISSUE_STEPS, -(-words // PDM_CYCLE_WORDS // 4)) + 2 * LATENCY_STEPS
+    return (up + max(arrivals * ISSUE_STEPS, -(-words // PDM_CYCLE_WORDS // 4)) + 2 * LATENCY_STEPS) // 2
 
 
 def emit(move: Through, context: KernelContext, block: int, buffer: int, number: int) -> None:
