@@ -74,7 +74,8 @@ class Binding:
     """One way to run a job: layouts of operands and results, and an estimate of its steps.
 
     `variant` tells apart ways with the same layouts. `in_place` names pairs (operand, result) that may share their
-    place in local memory, address by address; `overwrites` has those of them for which that saves steps.
+    place in local memory, address by address; `overwrites` has those of them for which that saves steps. In `moving` of
+    its steps the kernel uses L2BM.
     """
 
     inputs: tuple[Layout, ...]
@@ -85,6 +86,7 @@ class Binding:
     tables: tuple[Table, ...] = ()
     in_place: tuple[tuple[int, int], ...] = ()
     overwrites: tuple[tuple[int, int], ...] = ()
+    moving: int = 0
 
 
 @dataclass(slots=True)

@@ -18,14 +18,17 @@ from pfcomp.layout.recipe import Recipe, load_recipe, store_recipe
 
 L2BM_SIZE = 32768
 L1BM_SIZE = 8192
+BESIDE_L1BM = 1024
+"""Long words of L1BM for transfers that run beside a kernel: four pieces of the largest kind."""
 
 
 @dataclass(slots=True)
 class Ring:
-    """Hands out ranges of a memory one after the other, wrapping to the start."""
+    """Hands out ranges of `size` long words of a memory, from `base` on, one after the other, wrapping to the start."""
 
     size: int
     next: int = 0
+    base: int = 0
 
     def take(self, words: int, align: int) -> int:
         """First address of a range of `words` long words."""
@@ -33,7 +36,7 @@ class Ring:
         if start + words > self.size:
             start = 0
         self.next = start + words
-        return start
+        return self.base + start
 
 
 @dataclass(slots=True)
@@ -42,6 +45,13 @@ class Rings:
 
     l1bm: Ring = field(default_factory=lambda: Ring(L1BM_SIZE))
     l2bm: Ring = field(default_factory=lambda: Ring(L2BM_SIZE))
+
+    @staticmethod
+    def apart() -> tuple[Rings, Rings]:
+        """Buffers of a kernel and of the transfers that run beside it."""
+        kernel = Rings(Ring(L1BM_SIZE - BESIDE_L1BM), Ring(L2BM_SIZE // 2))
+        beside = Rings(Ring(BESIDE_L1BM, base=kernel.l1bm.size), Ring(L2BM_SIZE // 2, base=kernel.l2bm.size))
+        return kernel, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +99,7 @@ class Transfer(ABC):
         self.l1bm, self.wide, self.l2bm = recipe.l1bm, recipe.wide, recipe.l2bm
         self.factor = self.l2bm.outer_words // self.l2bm.inner  # L2BM words per L1BM word
         row = self.piece * self.per_address
-        self.chunk_words = row * max(1, L2BM_SIZE // (2 * share) // self.factor // row)
+        self.chunk_words = row * max(1, self.rings.l2bm.size // (2 * share) // self.factor // row)
         self.chunk = (0, 0, 0)  # first and last L1BM word of the open chunk, and its L2BM address
 
     @abstractmethod

@@ -19,14 +19,14 @@ from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.plan import slices, ways
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
-from pfcomp.plan.costs import RelayCosts, fits, load_steps, store_steps
+from pfcomp.plan.costs import TOO_DEAR, RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
 from pfcomp.plan.states import Layouts, State, Waiting, name_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
-ROUNDS = 4
-"""Plans that are tried, each knowing more about what relayouts take."""
+ROUNDS, MOST_ROUNDS = 4, 12
+"""Plans that are tried, each knowing more about what relayouts take; the most while relayouts find no room."""
 
 
 class Planner:
@@ -52,7 +52,9 @@ class Planner:
         What the relayouts of a plan really take is learnt from it, and the next plan may do without the dear ones.
         """
         best: tuple[int, list[Action]] | None = None
-        for _ in range(ROUNDS):
+        for number in range(MOST_ROUNDS):
+            if best is not None and best[0] < TOO_DEAR and number >= ROUNDS:
+                break
             final = self._search()
             actions = final.actions()
             guessed = self._relay_steps(actions)
@@ -63,6 +65,8 @@ class Planner:
             if not any(learnt):
                 break
         assert best is not None
+        if best[0] >= TOO_DEAR:
+            raise _no_way_between()
         return best
 
     def _relay_steps(self, actions: Iterable[Action]) -> int:
@@ -339,6 +343,14 @@ def _some(state: State | None, name: str) -> State:
             hint="use a smaller batch, or split the function",
         )
     return state
+
+
+def _no_way_between() -> UnsupportedError:
+    return UnsupportedError(
+        "PF0421",
+        "every plan that was found moves a tensor between layouts with more local memory than there is",
+        hint="use a smaller batch, raise the option sram_budget, or split the function",
+    )
 
 
 def _nowhere(node: MNNode) -> UnsupportedError:

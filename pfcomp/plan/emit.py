@@ -11,8 +11,9 @@ from pfcomp.kernels import operands, pointwise
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed, Spec
 from pfcomp.kernels.elementwise import Immediate, VectorEmitter, emit_vector
 from pfcomp.kernels.registry import kernels
-from pfcomp.kernels.transfer import Download, Upload, needs_gathering, prepare_gathered
+from pfcomp.kernels.transfer import Download, Rings, Upload, needs_gathering, prepare_gathered
 from pfcomp.layout.imagespec import ImageSpec
+from pfcomp.plan.beside import Group, overlap
 from pfcomp.plan.lower.graph import REARRANGEMENTS
 from pfcomp.plan.lower.views import source_maps
 from pfcomp.plan.tasks import SPILL, Task, tensor_of
@@ -44,6 +45,22 @@ class TaskEmitter:
                 self._kernel(task)
             else:
                 self._pointwise(node)
+
+    def emit_group(self, group: Group) -> None:
+        """Emit a task, in turns with the transfers beside it."""
+        task, transfers = group
+        if not transfers:
+            self.emit(task)
+            return
+        usual, (own, beside) = self.context.rings, Rings.apart()
+
+        def emit_all(tasks: Sequence[Task], rings: Rings) -> None:
+            self.context.rings = rings
+            for each in tasks:
+                self.emit(each)
+
+        self.context.builder.beside(lambda: emit_all([task], own), lambda: emit_all(transfers, beside))
+        self.context.rings = usual
 
     def _value(self, name: str) -> MNValue:
         return self.graph.values[name]
@@ -114,7 +131,7 @@ class TaskEmitter:
         """A fill changes the padding of renamed values in the same place as well."""
         for name in list(self.context.padding):
             other = self._value(name)
-            if any(other.name != value.name and _overlap(other, value) for value in filled):
+            if any(other.name != value.name and overlap(other, value) for value in filled):
                 del self.context.padding[name]
 
     def _pointwise(self, node: MNNode) -> None:
@@ -137,11 +154,6 @@ class TaskEmitter:
 def immediate_of(dtype: DType, bits: int) -> Immediate:
     """The constant with a bit pattern."""
     return Immediate(dtype, element(bits, dtype))
-
-
-def _overlap(a: MNValue, b: MNValue) -> bool:
-    first, second = a.address or 0, b.address or 0
-    return a.location is b.location and first < second + b.size and second < first + a.size
 
 
 def _origin(node: MNNode, value: MNValue) -> int:

@@ -21,7 +21,8 @@ from pfcomp.plan.linear import Linear, linearise
 from pfcomp.plan.lower.attempts import in_pieces
 from pfcomp.plan.lower.build import Borders, build, job_refusal
 from pfcomp.plan.lower.graph import CoreGraph, device_dtypes
-from pfcomp.plan.memory import Placement, added_steps, allocate
+from pfcomp.plan.memory import Placement, allocate
+from pfcomp.plan.memory_steps import placing_steps
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.replay import verify_places
 from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
@@ -48,7 +49,8 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
         linear = linearise(graph, actions, ways.immediates(graph))
         placement = allocate(linear, budget)
         verify_places(linear, placement, budget)
-        return steps + added_steps(linear, placement), _schedule(source, graph, linear, placement, float_dtype)
+        schedule = _schedule(source, graph, linear, placement, float_dtype)
+        return steps + placing_steps(linear, schedule.tasks, schedule.graph), schedule
 
     return in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
 

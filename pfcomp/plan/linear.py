@@ -16,6 +16,7 @@ from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent, with_broadcast
 from pfcomp.layout.model import Level, Subaxis
 from pfcomp.plan import slices
+from pfcomp.plan.beside import can_run_beside
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
@@ -54,6 +55,7 @@ class Item:
     """One task before addresses: value names are those of `Linear.values`.
 
     `reuse` lists pairs (operand, result): the result may take the operand's place, which saves steps for `overwrites`.
+    Transfers beside the item could use L2BM for `free` steps.
     """
 
     node: MNNode
@@ -62,6 +64,7 @@ class Item:
     tables: tuple[str, ...] = ()
     reuse: tuple[tuple[str, str], ...] = ()
     overwrites: tuple[tuple[str, str], ...] = ()
+    free: int = 0
 
 
 @dataclass(slots=True)
@@ -171,9 +174,10 @@ class _Walk:
         copies, inputs = self._copies(action), self._operands(action)
         results = [self._new(n, x) for n, x in zip(action.node.outputs, binding.outputs, strict=True)]
         node = replace(action.node, inputs=inputs, outputs=tuple(results))
+        free = binding.steps - binding.moving if can_run_beside(node.op) else 0
         pairs = (binding.in_place, binding.overwrites)
         reuse, overwrites = (self._reuse(action, copies, node, chosen) for chosen in pairs)
-        self._item(node, binding.variant, binding.scratch, binding.tables, reuse, overwrites)
+        self._item(node, binding.variant, binding.scratch, binding.tables, reuse, overwrites, free)
 
     def _reuse(
         self, action: Compute, copies: tuple[str, ...], node: MNNode, pairs: tuple[tuple[int, int], ...]
@@ -216,10 +220,11 @@ class _Walk:
         tables: Sequence[Table] = (),
         reuse: tuple[tuple[str, str], ...] = (),
         overwrites: tuple[tuple[str, str], ...] = (),
+        free: int = 0,
     ) -> None:
         places = [self._scratch(node, k, wanted) for k, wanted in enumerate(scratch)]
         loaded = [self._table(table) for table in tables]
-        self.result.items.append(Item(node, variant, tuple(places), tuple(loaded), reuse, overwrites))
+        self.result.items.append(Item(node, variant, tuple(places), tuple(loaded), reuse, overwrites, free))
 
     def _scratch(self, node: MNNode, number: int, wanted: Scratch) -> str:
         name = f"{node.name}.scratch{number}"

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import Location, MNNode, MNValue
-from pfcomp.kernels.api import Spec
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level
-from pfcomp.plan.costs import load_steps, store_steps
 from pfcomp.plan.linear import VECTOR, Item, Linear, Place
 from pfcomp.plan.tasks import SPILL, Task
 
@@ -43,20 +41,6 @@ def allocate(linear: Linear, budget: int) -> Placement:
     return _Allocator(linear, budget).run()
 
 
-def added_steps(linear: Linear, placement: Placement) -> int:
-    """Steps of the transfers that are only there because local memory was full."""
-    planned = {item.node.name for item in linear.items}
-    added = [task.node for task in placement.tasks if task.node.name not in planned]
-    return sum(_transfer_steps(placement.values, node) for node in added)
-
-
-def _transfer_steps(values: Mapping[str, MNValue], node: MNNode) -> int:
-    store = node.op == "Upload"
-    value = values[(node.inputs if store else node.outputs)[0]]
-    spec = Spec(value.shape, value.dtype)
-    return store_steps(spec, value.layout) if store else load_steps(spec, value.layout)
-
-
 class _Allocator:
     def __init__(self, linear: Linear, budget: int) -> None:
         self.linear, self.budget = linear, budget
@@ -64,13 +48,53 @@ class _Allocator:
         self.spots: dict[str, _Spot] = {}
         self.saved: dict[str, str] = {}
         self.versions: dict[str, int] = {}
-        self.current: dict[str, str] = {}
+        self.loaded: set[int] = set()
+        self.stores: list[Item] = []
         self.result = Placement()
 
     def run(self) -> Placement:
         for position, item in enumerate(self.linear.items):
+            if position in self.loaded:
+                continue
+            if self._waits(position, item):
+                self.stores.append(item)
+                continue
+            if item.node.op != "Download" and not item.free:
+                self._store(position)
             self._item(position, item)
+        self._store(len(self.linear.items))
         return self.result
+
+    def _waits(self, position: int, item: Item) -> bool:
+        """True for a store that a product comes after, with nothing but transfers before it: it can run beside that."""
+        if item.node.op != "Upload":
+            return False
+        following = (later for later in self.linear.items[position:] if later.node.op not in ("Download", "Upload"))
+        return bool(getattr(next(following, None), "free", 0))
+
+    def _store(self, position: int) -> None:
+        """The stores that have waited; places that nothing reads from `position` on are free then."""
+        for item in self.stores:
+            self._emit(item)
+        waited, self.stores = self.stores, []
+        for place in self._places(name for item in waited for name in item.node.inputs):
+            if self._next(place, position - 1) is None:
+                self.spots.pop(place, None)
+
+    def _load_ahead(self, position: int) -> None:
+        """Load what is needed up to the next product, as far as there is room without sending anything away."""
+        for later in range(position + 1, len(self.linear.items)):
+            item = self.linear.items[later]
+            if item.free:
+                return
+            if item.node.op == "Download" and later not in self.loaded:
+                (place,) = self._places(item.node.outputs)
+                spot = self._free(self.linear.places[place], None)
+                if spot is not None:
+                    self.spots[place] = spot
+                    self._version(place)
+                    self._emit(item)
+                    self.loaded.add(later)
 
     def _home(self, value: str) -> str:
         return self.linear.home[value][0]
@@ -91,7 +115,11 @@ class _Allocator:
                 self._make(place, position, busy, item)
         for place in self._places(item.scratch):
             self._make(place, position, busy, item)
+        if item.free:
+            self._load_ahead(position)
         self._emit(item)
+        if item.free:
+            self._store(position)
         for place in (*read, *written):
             if self._next(place, position) is None:
                 self.spots.pop(place, None)
@@ -133,6 +161,9 @@ class _Allocator:
                 self.spots[place] = spot
                 self._version(place)
                 return
+            if self.stores:
+                self._store(position)
+                continue
             victim = self._victim(position, busy)
             if victim is None:
                 raise _full(item.node, wanted.words, self.budget)

@@ -24,6 +24,7 @@ from pfcomp.kernels.transfer import (
     prepare_gathered,
 )
 from pfcomp.plan.axes import address_extents, address_strides
+from pfcomp.plan.beside import groups
 from pfcomp.plan.blocks import Block
 from pfcomp.plan.emit import TaskEmitter
 from pfcomp.plan.model import Region, Schedule
@@ -49,8 +50,8 @@ def emit(schedule: Schedule) -> Emitted:
     for region in schedule.regions:
         RegionEmitter(schedule.graph, region, context).emit()
     walk = TaskEmitter(schedule.graph, context, schedule.float_dtype)
-    for task in schedule.tasks:
-        walk.emit(task)
+    for group in groups(schedule.tasks, schedule.graph):
+        walk.emit_group(group)
     return Emitted(builder.finish(), context.log)
 
 

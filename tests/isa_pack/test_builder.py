@@ -182,3 +182,24 @@ def test_example_of_the_page():
     assert text == (
         "fvadd $lm0v $ln0v $lr0v\nfvadd $lm8v $ln8v $lr8v\nfvmul $lr0v $lr0v $ln16v\nfvmul $lr8v $lr8v $ln24v\n"
     )
+
+
+def test_two_sequences_are_emitted_in_turns():
+    b = Builder()
+
+    def sums():
+        for v in range(3):
+            b.op("l1bmrffadd", f"$lm{8 * v}v", to="$lbi")
+            b.op("l1bmm", "$lbi", to=f"$ln{8 * v}v")
+
+    def loads():
+        for v in range(6):
+            b.op("l2bmb", f"$lc{64 * v}", to=f"$lb{64 * v}")
+
+    b.beside(sums, loads)
+    ops = [micro.op for micro in b.finish().ops]
+    assert [op.name for op in ops if op.name != "l2bmb"] == ["l1bmr", "l1bmm"] * 3
+    assert [op.sources[0].address.base for op in ops if op.name == "l2bmb"] == [64 * v for v in range(6)]
+    assert all(ops[k + 1].name == "l1bmm" for k, op in enumerate(ops) if op.name == "l1bmr")
+    assert ops[0].name == "l1bmr"
+    assert [op.name for op in ops[2:4]] == ["l2bmb", "l2bmb"]

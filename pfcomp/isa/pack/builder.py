@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -82,6 +82,14 @@ class Builder:
         yield
         self._node = outer
 
+    def beside(self, first: Callable[[], None], second: Callable[[], None]) -> None:
+        """Emit two sequences that do not depend on each other in turns, each in its own order."""
+        start = len(self._ops)
+        first()
+        middle = len(self._ops)
+        second()
+        self._ops[start:] = in_turns(self._ops[start:middle], self._ops[middle:])
+
     def finish(self) -> MicroProgram:
         """What was emitted so far."""
         return MicroProgram(tuple(legalise.relieve(self._ops)), tuple(self._nodes), self._virtuals)
@@ -125,6 +133,21 @@ class Builder:
         short = errors or missing_words(op, sources)
         if short:
             raise bad_operation(short[0])
+
+
+def in_turns(first: Sequence[MicroOp | MicroMove], second: Sequence[MicroOp | MicroMove]) -> list[MicroOp | MicroMove]:
+    """Both sequences in one, evenly mixed; a transfer to the turnaround register and its reader stay together."""
+    shares = [*_shares(first), *_shares(second)]
+    order = sorted(range(len(shares)), key=lambda k: (shares[k], k))
+    both = [*first, *second]
+    return [both[k] for k in order]
+
+
+def _shares(ops: Sequence[MicroOp | MicroMove]) -> Iterator[float]:
+    """How much of a sequence lies before each operation."""
+    for number, before in enumerate((None, *ops[:-1])):
+        turned = isinstance(before, MicroOp) and any(to.place is Place.TURNAROUND for to in before.op.destinations)
+        yield (number - turned) / len(ops)
 
 
 def _may_drop(op: Op) -> bool:

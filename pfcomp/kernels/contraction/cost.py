@@ -29,11 +29,15 @@ L2BM_ONE, L2BM_ALL = 64, 256
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Steps of the kernel; long words per PE of the operands and the result; steps that loading each operand takes."""
+    """Steps of the kernel; long words per PE of the operands and the result; steps that loading each operand takes.
+
+    `moving` are the steps in which the kernel uses L2BM.
+    """
 
     steps: int
     words: tuple[int, int, int]
     loads: tuple[int, int]
+    moving: int
 
     @property
     def total(self) -> int:
@@ -58,7 +62,10 @@ def estimate(problem: Problem, split: Split, sizes: Sizes) -> Estimate:
     steps = round(busy + _over_l2bs(split, result)) + fixed + FILL
     loads = _load(split, stationary, (1, 1, 0, 1)), _load(split, streamed, (1, 0, 1, 1))
     return Estimate(
-        steps + _padding_fill(problem, split, sizes, stationary + streamed), (stationary, streamed, result), loads
+        steps + _padding_fill(problem, split, sizes, stationary + streamed),
+        (stationary, streamed, result),
+        loads,
+        steps if split.l2b[3] > 1 else round(l2),
     )
 
 

@@ -56,4 +56,5 @@ def _matching(problems: tuple[Problem, ...], offered: tuple[tuple[Layout, ...], 
 def binding_of(way: Way) -> Binding:
     """The layouts, steps and variant of a way."""
     inputs, result = layouts_of(way.problem, way.plan)
-    return Binding(inputs, (result,), way.estimate.steps, variant_of(way.problem.mode, way.problem.row_axis))
+    variant = variant_of(way.problem.mode, way.problem.row_axis)
+    return Binding(inputs, (result,), way.estimate.steps, variant, moving=way.estimate.moving)

@@ -26,8 +26,12 @@ MEMORIES = 2
 TOO_LARGE = ("PF0421", "PF0422")
 MOST_NODES = 2048
 """Nodes of a graph in pieces beyond which planning takes too long to be of use."""
-FEW_NODES, MOST_COMPARED = 4, 96
-"""Nodes of a graph, and of a graph in pieces, up to which different cuts are planned and compared."""
+FEW_NODES = 4
+"""Nodes of a graph up to which different cuts are planned and compared."""
+MOST_COMPARED = 64
+"""Nodes of all graphs in pieces that are planned only to be compared."""
+SMALLER = 2
+"""Times that pieces are halved after the first that fit."""
 MOST_AXES = 4
 """Axes of the largest node, the longest ones, that are tried to be cut first."""
 
@@ -35,30 +39,41 @@ MOST_AXES = 4
 def in_pieces(
     graph: CoreGraph, budget: int, float_dtype: str, whole: frozenset[str], attempt: Attempt[Result]
 ) -> Result:
-    """What `attempt` makes of the graph, or of one in as few pieces as let it succeed.
+    """What `attempt` makes of the graph, or of one in pieces that let it succeed.
 
+    A graph of few nodes that fill much of local memory is also planned in smaller pieces than it needs, because the
+    transfers of one piece can run beside the arithmetic of another; the plan with the fewest steps is taken.
     `budget` is in long words per PE and memory; the tensors `whole` keep images without slices. Raises UnsupportedError
     PF0421 if no pieces are small enough.
     """
-    indices = Indices.of(graph, float_dtype)
+    indices, room = Indices.of(graph, float_dtype), MEMORIES * budget
     failure: UnsupportedError | None = None
-    for generation in _generations(graph, indices, MEMORIES * budget, whole):
-        found: list[tuple[int, Result]] = []
-        for candidate in generation:
+    found: list[tuple[int, Result]] = []
+    compared = 0
+    more = SMALLER if len(graph.nodes) <= FEW_NODES and 4 * _largest(graph, indices) > room else 0
+    for generation in _generations(graph, indices, room, whole):
+        for number, candidate in enumerate(generation):
+            optional = bool(found) or number > 0
+            if optional and compared + len(candidate.nodes) > MOST_COMPARED:
+                continue
+            compared += len(candidate.nodes)
             try:
                 found.append(attempt(candidate))
             except UnsupportedError as error:
                 if error.code not in TOO_LARGE:
                     raise
                 failure = error
-        if found:
-            return min(found, key=lambda plan: plan[0])[1]
+        if found and not more:
+            break
+        more -= bool(found)
+    if found:
+        return min(found, key=lambda plan: plan[0])[1]
     raise _too_large(graph, Indices.of(graph, float_dtype), budget, failure)
 
 
 def _generations(graph: CoreGraph, indices: Indices, room: int, whole: frozenset[str]) -> Iterator[Sequence[CoreGraph]]:
     """The graph itself if its largest node may fit; then graphs with ever smaller nodes, cut in different ways."""
-    limit = max(map(indices.load, graph.nodes), default=0)
+    limit = _largest(graph, indices)
     if limit <= room:
         yield [graph]
     limit = min(limit - 1, room)
@@ -72,12 +87,17 @@ def _generations(graph: CoreGraph, indices: Indices, room: int, whole: frozenset
                 continue
             seen.append(dict(own.halvings))
             candidate = sliced(graph, own, whole)
-            if len(candidate.nodes) > (MOST_COMPARED if first else MOST_NODES):
+            if len(candidate.nodes) > MOST_NODES:
                 cuts.remove(cut)
             else:
                 generation.append(candidate)
         yield generation
         limit //= 2
+
+
+def _largest(graph: CoreGraph, indices: Indices) -> int:
+    """Long words per PE that the largest node needs."""
+    return max(map(indices.load, graph.nodes), default=0)
 
 
 def _preferences(graph: CoreGraph, indices: Indices) -> list[tuple[Axis, ...]]:
