@@ -59,7 +59,7 @@ CASES: dict[str, Case] = {
     ),
     "rows of a product": Case(
         (N("MatMul", "xw", "y"), N("Add", "yb", "z"), N("Relu", "z", "o")),
-        {"x": f(1024, 64), "w": f(64, 128), "b": f(128)}, {"o": FLOAT}, "xo", 0.012,
+        {"x": f(1024, 64), "w": f(64, 128), "b": f(128)}, {"o": FLOAT}, "o", 0.012,
     ),
     "columns of constant weights": Case(
         (N("MatMul", "xw", "y"), N("Add", "yb", "z")),
