@@ -27,12 +27,43 @@ _LITERALS = {torch.dtype: "dtype", torch.layout: "layout", torch.memory_format: 
 
 
 class _SourceKeeper(Interpreter):  # type: ignore[misc]
-    """Runs a recorded graph and marks what it records anew with the source line of the node being run."""
+    """Runs a recorded graph and marks what it records anew with the source line of the node being run.
+
+    Decomposed operators may leave their results with other strides than the recorded ones had. Where these do not
+    admit a recorded view, it becomes a copy, unless something is written through it or into what it shows.
+    """
+
+    def __init__(self, module: GraphModule) -> None:
+        super().__init__(module)
+        self._roots, self._written = _storages(module)
 
     def run_node(self, n: torch.fx.Node) -> Any:
-        result = super().run_node(n)
+        result = self._view(n) if n.target is torch.ops.aten.view.default else super().run_node(n)
         annotate(SOURCE, n.meta.get(SOURCE, ""))
         return result
+
+    def _view(self, n: torch.fx.Node) -> Any:
+        try:
+            return super().run_node(n)
+        except (ValueError, RuntimeError):
+            if self._roots[n] in self._written:
+                raise
+            args, _ = self.fetch_args_kwargs_from_env(n)
+            return torch.ops.aten.reshape.default(*args)
+
+
+def _storages(module: GraphModule) -> tuple[dict[torch.fx.Node, torch.fx.Node], set[torch.fx.Node]]:
+    """For every node the one whose result it shows a part of, or itself; and which of these are written in place."""
+    roots: dict[torch.fx.Node, torch.fx.Node] = {}
+    written: set[torch.fx.Node] = set()
+    for node in module.graph.nodes:
+        first = node.args[0] if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        schema = getattr(node.target, "_schema", None)
+        shows = first is not None and schema is not None and any(r.alias_info for r in schema.returns)
+        roots[node] = roots[first] if shows else node
+        if schema is not None and schema.is_mutable:
+            written.update(roots[n] for n in node.all_input_nodes)
+    return roots, written
 
 
 def functionalise(raw: GraphModule) -> GraphModule:
