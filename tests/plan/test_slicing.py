@@ -77,6 +77,14 @@ CASES: dict[str, Case] = {
     "transposition": Case(
         (N("Transpose", "x", "y", {"perm": (1, 0)}), N("Relu", "y", "z")), {"x": f(600, 300)}, {"z": FLOAT}, "xz", 0.012
     ),
+    "indices of single elements": Case(
+        (
+            N("GatherElements", "xi", "g", {"axis": 0}), N("ScatterElements", "xig", "s", {"axis": 0}),
+            N("TopK", "sk", "vq", {"axis": 0}),
+        ),
+        {"x": f(8, 20_000), "i": RNG.random((3, 20_000)).argsort(0)},
+        {"v": FLOAT, "q": LONG}, "xivq", 0.02, {"k": np.array([3])},
+    ),
     "attention": Case(
         (
             N("Transpose", "k", "K", {"perm": (0, 1, 3, 2)}), N("MatMul", "qK", "s"), N("Softmax", "s", "p"),
@@ -140,6 +148,9 @@ PATTERNS = {
     "Pad": (graph_of("Pad", ((8, 9),), (9, 9), before=(1, 0), mode="constant", bits=0), "-1", "-1"),
     "Reshape": (graph_of("Reshape", ((6, 4, 3), ), (2, 3, 4, 3)), "-23", "--23"),
     "Gather": (graph_of("Gather", ((9, 7), (5, 3)), (5, 3, 7), axis=0), "-1|ij", "ij1"),
+    "GatherElements": (graph_of("GatherElements", ((9, 7, 6), (5, 7, 4)), (5, 7, 4), axis=0), "-1-|-1-", "-1-"),
+    "ScatterElements": (graph_of("ScatterElements", ((9, 7), (5, 7), (5, 7)), (9, 7), axis=0), "-1|-1|-1", "-1"),
+    "TopK": (graph_of("TopK", ((8, 9),), (8, 3), axis=1), "0-", "0-"),
     "CumSum": (graph_of("CumSum", ((8, 9),), (8, 9), axis=0, exclusive=0, reverse=0), "-1", "-1"),
 }  # fmt: skip
 

@@ -138,6 +138,15 @@ def _gather(job: Job) -> Pattern:
     return Pattern((table, indices), ((*table[:axis], *indices, *table[axis + 1 :]),))
 
 
+def _beside(job: Job) -> Pattern:
+    """GatherElements, ScatterElements and TopK: all axes but one, as far as every operand and result is as long."""
+    axis = _along(job)
+    shapes = [spec.shape for spec in (*job.inputs, *job.outputs)]
+    common = [k for k in range(len(shapes[0])) if k != axis and len({shape[k] for shape in shapes}) == 1]
+    labels = tuple(f"axis{k}" if k in common else None for k in range(len(shapes[0])))
+    return Pattern((labels,) * len(job.inputs), (labels,) * len(job.outputs))
+
+
 def _transpose(job: Job) -> Pattern:
     order = job.attribute("perm")
     assert isinstance(order, tuple)
@@ -186,6 +195,7 @@ _RULES: dict[str, Callable[[Job], Pattern]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), _position),
     **dict.fromkeys(("CumSum", "Concat"), _except_axis),
     "Gather": _gather,
+    **dict.fromkeys(("GatherElements", "ScatterElements", "TopK"), _beside),
     "Transpose": _transpose,
     **dict.fromkeys(("Expand", "Tile"), _expand),
     **dict.fromkeys(("Slice", "Pad", "Spread"), _same_places),
