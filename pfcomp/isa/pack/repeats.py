@@ -43,20 +43,31 @@ class _Remover:
         for index, item in enumerate(micro.ops):
             if isinstance(item, MicroMove):
                 yield item
-            elif not _repeatable(item) or not self._known(index, item):
+                continue
+            self._forget(index)
+            if not _repeatable(item) or not self._known(index, item):
                 self._overwrite(item)
                 yield self._renamed(item)
+
+    def _forget(self, index: int) -> None:
+        """Drop values made too long ago to be used; the oldest are first."""
+        while self._made:
+            op = next(iter(self._made))
+            if index - self._made[op].index <= REACH:
+                return
+            del self._made[op]
 
     def _known(self, index: int, item: MicroOp) -> bool:
         """True if the result exists; else it will be remembered."""
         known, result = self._made.get(item.op), item.result
         if result is None:
             return False
-        if known is not None and index - known.index <= REACH and known.value.width == result.width:
+        if known is not None and known.value.width == result.width:
             self._instead[result.index] = known.value
             return True
         access = pe_access(item.op.sources[0]) if item.op.sources else None
         words = frozenset[int]() if access is None else frozenset(long_words(access))
+        self._made.pop(item.op, None)
         self._made[item.op] = _Made(index, result, None if access is None else access.place, words)
         return False
 
