@@ -147,3 +147,9 @@ def test_foreign_captured_files(data):
     with pytest.raises(ArtifactError) as caught:
         from_bytes(data, "captured")
     assert caught.value.code == "PF0314"
+
+
+def test_a_median_that_leaves_out_nan_is_refused():
+    """It is not the median of all elements, and where NaN stands depends on values."""
+    with pytest.raises(UnsupportedError, match=r"nanmedian"):
+        export(capture(lambda i: {"o": i["x"].nanmedian(1)[0]}, X))

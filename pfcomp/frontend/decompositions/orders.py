@@ -23,14 +23,14 @@ def _kth(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tenso
     return value.clone(), place.clone()
 
 
-@decomposes(aten.median.dim, aten.nanmedian.dim)
+@decomposes(aten.median.dim)
 def _median(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower one of the two in the middle."""
     value, place = _kth(x, (x.shape[dim] + 1) // 2 if x.dim() else 1, dim, keepdim)
     return value, place
 
 
-@decomposes(aten.median.default, aten.nanmedian.default)
+@decomposes(aten.median.default)
 def _median_of_all(x: Tensor) -> Tensor:
     return _median(x.reshape(-1))[0]
 
