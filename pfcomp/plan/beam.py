@@ -208,7 +208,9 @@ class Planner:
         for target in filter(lambda form: self._fits(node.outputs[0], form), targets):
             sources, steps = [], 0
             for k, name in enumerate(node.inputs):
-                costs = [(ways.rearrange_steps(job, k, layout, target), layout) for layout in ready.there[name]]
+                costs = [
+                    (ways.rearrange_steps(job, k, layout, target, self.room), layout) for layout in ready.there[name]
+                ]
                 cost, layout = min(costs, key=lambda c: c[0])
                 sources.append(layout)
                 steps += cost

@@ -86,7 +86,7 @@ def _forms(spec: Spec, source: Layout, target: Layout) -> tuple[Form, Form]:
 
 def _planned(spec: Spec, source: Layout, target: Layout, room: int) -> int:
     bits = spec.dtype.bits
-    plan = relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target))
+    plan = relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target), room)
     besides = [wanted.words for wanted in plan.scratch] + [table.contents.shape[-1] for table in plan.tables]
     words = sum(besides) + sum(extent(layout, Level.ADDR) for layout in (source, target))
     return plan.steps if max(besides, default=0) <= room and words <= 2 * room else TOO_DEAR

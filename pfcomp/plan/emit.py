@@ -16,7 +16,7 @@ from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.plan.beside import Group, overlap
 from pfcomp.plan.lower.graph import REARRANGEMENTS
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.tasks import SPILL, Task, tensor_of
+from pfcomp.plan.tasks import SPILL, Task, room_of, tensor_of
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
 
@@ -89,7 +89,7 @@ class TaskEmitter:
 
     def _move(self, task: Task) -> None:
         source, target = self._value(task.node.inputs[0]), self._value(task.node.outputs[0])
-        plan = relay_plan(_form(source), _form(target))
+        plan = relay_plan(_form(source), _form(target), room_of(task.node))
         plan.emit(self.context, source, target, self._values(task.scratch), self._values(task.tables))
 
     def _rearrange(self, task: Task) -> None:
@@ -101,7 +101,7 @@ class TaskEmitter:
         scratch, tables = iter(self._values(task.scratch)), iter(self._values(task.tables))
         job = Job(node.op, tuple(map(_spec, sources)), (_spec(target),), node.attributes)
         for source, index in zip(sources, source_maps(job), strict=True):
-            plan = rearrange_plan(_form(source), _form(target), index)
+            plan = rearrange_plan(_form(source), _form(target), index, room_of(node))
             own = [next(scratch) for _ in plan.scratch], [next(tables) for _ in plan.tables]
             plan.emit(self.context, source, target, *own)
 

@@ -46,7 +46,7 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
 
     def attempt(graph: CoreGraph) -> tuple[int, Schedule]:
         steps, actions = Planner(graph, forced, float_dtype, width, budget).plan()
-        linear = linearise(graph, actions, ways.immediates(graph))
+        linear = linearise(graph, actions, ways.immediates(graph), budget)
         placement = allocate(linear, budget)
         verify_places(linear, placement, budget)
         schedule = _schedule(source, graph, linear, placement, float_dtype)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pfcomp.ir.model import DType, Location, MNNode, MNValue
+from pfcomp.ir.model import LM_WORDS, DType, Location, MNNode, MNValue
 from pfcomp.kernels.api import Attribute, Scratch, Spec, Table
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout
@@ -20,7 +20,7 @@ from pfcomp.plan.beside import can_run_beside
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.tasks import LOCAL
+from pfcomp.plan.tasks import LOCAL, with_room
 from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
@@ -79,17 +79,17 @@ class Linear:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def linearise(graph: CoreGraph, actions: Iterable[Action], immediates: frozenset[str]) -> Linear:
-    """Name all values and say what every task needs."""
-    walk = _Walk(graph, immediates)
+def linearise(graph: CoreGraph, actions: Iterable[Action], immediates: frozenset[str], room: int = LM_WORDS) -> Linear:
+    """Name all values and say what every task needs; moves are planned for memories of `room` long words."""
+    walk = _Walk(graph, immediates, room)
     for action in actions:
         walk.take(action)
     return walk.result
 
 
 class _Walk:
-    def __init__(self, graph: CoreGraph, immediates: frozenset[str]) -> None:
-        self.graph, self.immediates = graph, immediates
+    def __init__(self, graph: CoreGraph, immediates: frozenset[str], room: int) -> None:
+        self.graph, self.immediates, self.room = graph, immediates, room
         self.result = Linear()
         self.names: dict[tuple[str, Layout], str] = {}
         self.table_names: dict[bytes, str] = {}
@@ -152,9 +152,9 @@ class _Walk:
 
     def _relay(self, action: Relay) -> None:
         spec, source = self.graph.specs[action.tensor], self.value(action.tensor, action.source)
-        plan = relay_plan(_form(spec, action.source), _form(spec, action.target))
+        plan = relay_plan(_form(spec, action.source), _form(spec, action.target), self.room)
         target = self._new(action.tensor, action.target)
-        node = MNNode(f"Move:{target}", "Move", (source,), (target,))
+        node = MNNode(f"Move:{target}", "Move", (source,), (target,), with_room((), self.room))
         self._item(node, scratch=plan.scratch, tables=plan.tables)
 
     def _rearrange(self, action: Rearrange) -> None:
@@ -162,10 +162,11 @@ class _Walk:
         sources = [self.value(n, x) for n, x in zip(action.node.inputs, action.sources, strict=True)]
         target = self._new(action.node.outputs[0], action.target)
         plans: list[MovePlan] = [
-            rearrange_plan(_form(spec, layout), _form(job.outputs[0], action.target), index)
+            rearrange_plan(_form(spec, layout), _form(job.outputs[0], action.target), index, self.room)
             for spec, layout, index in zip(job.inputs, action.sources, source_maps(job), strict=True)
         ]
-        node = replace(action.node, inputs=tuple(sources), outputs=(target,))
+        attributes = with_room(action.node.attributes, self.room)
+        node = replace(action.node, inputs=tuple(sources), outputs=(target,), attributes=attributes)
         scratch = [s for plan in plans for s in plan.scratch]
         self._item(node, scratch=scratch, tables=[t for plan in plans for t in plan.tables])
 

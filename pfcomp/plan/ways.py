@@ -120,10 +120,10 @@ def all_forms(spec: Spec) -> tuple[Layout, ...]:
 
 
 @lru_cache(maxsize=4096)
-def rearrange_steps(job: Job, operand: int, source: Layout, target: Layout) -> int:
+def rearrange_steps(job: Job, operand: int, source: Layout, target: Layout, room: int) -> int:
     """Estimated steps of moving one operand of a rearrangement into place."""
     before, after = job.inputs[operand], job.outputs[0]
     index = source_maps(job)[operand]
     bits = before.dtype.bits
-    plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index)
+    plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index, room)
     return plan.steps

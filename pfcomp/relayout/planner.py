@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,26 +9,25 @@ from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.exchange import exchange_plan
 from pfcomp.relayout.gather import gather_plan
-
-ROOM = LM_WORDS // 2
-"""Scratch in one local memory from which on other values may find no place."""
+from pfcomp.relayout.room import fits
 
 
-@lru_cache(maxsize=4096)
-def relay_plan(source: Form, target: Form) -> MovePlan:
-    """How to move a value to another layout."""
+def relay_plan(source: Form, target: Form, room: int = LM_WORDS) -> MovePlan:
+    """How to move a value to another layout, in two local memories of `room` long words if possible."""
     exchange = exchange_plan(source, target)
-    gather = gather_plan(source, target, None)
-    if exchange is None or gather.steps <= exchange.steps or _room(exchange) > ROOM >= _room(gather):
+    gather = gather_plan(source, target, None, room)
+    if exchange is None or gather.steps <= exchange.steps:
         return gather
-    return exchange
+    crowded = _scratch(exchange) > room // 2 >= _scratch(gather)  # other values may find no place
+    alone = fits(gather, source, target, room) and not fits(exchange, source, target, room)
+    return gather if crowded or alone else exchange
 
 
-def _room(plan: MovePlan) -> int:
+def _scratch(plan: MovePlan) -> int:
     """Long words of scratch in the memory of which more is needed."""
     return max((scratch.words for scratch in plan.scratch), default=0)
 
 
-def rearrange_plan(source: Form, target: Form, index: NDArray[np.int64]) -> MovePlan:
+def rearrange_plan(source: Form, target: Form, index: NDArray[np.int64], room: int = LM_WORDS) -> MovePlan:
     """How to bring element `index[i]` of the source to place i of the target; places with -1 are left alone."""
-    return gather_plan(source, target, index)
+    return gather_plan(source, target, index, room)

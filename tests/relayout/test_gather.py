@@ -15,7 +15,7 @@ from pfcomp.ir.model import DType, Location
 from pfcomp.layout import Layout
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.gather import gather_plan
-from pfcomp.relayout.gather.plan import make_plan
+from pfcomp.relayout.gather.plan import draft
 from pfcomp.relayout.gather.wanted import Origin, Wanted
 from tests.relayout.moves import Case, run_move
 
@@ -91,7 +91,6 @@ def test_random_moves(case: Case) -> None:
 def test_small_buffers(case: Case, tagged: bool) -> None:
     """The same with several windows and several chunks of the image, and with either form of table."""
     limits = {
-        "passes.WINDOW": 16,
         "passes.FEW_WINDOWS": 0 if tagged else 1 << 20,
         "passes.MOST_TABLE": 0,
         "image.MOST_L1BM": 256,
@@ -101,7 +100,7 @@ def test_small_buffers(case: Case, tagged: bool) -> None:
         for name, value in limits.items():
             stack.enter_context(patch(f"pfcomp.relayout.gather.{name}", value))
         source, target = case.forms
-        plan = make_plan(Wanted.of(target, case.index), Origin.of(source))
+        plan = draft(Wanted.of(target, case.index), Origin.of(source)).plan(16)
     run_move(plan, case)
 
 

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.relayout.api import Form, MovePlan
-from pfcomp.relayout.gather.plan import GatherPlan, make_plan
+from pfcomp.ir.model import LM_WORDS
+from pfcomp.relayout.api import Form
+from pfcomp.relayout.gather.choice import within
+from pfcomp.relayout.gather.plan import GatherPlan, draft
 from pfcomp.relayout.gather.wanted import Origin, Wanted
+from pfcomp.relayout.kept import Kept
 
 __all__ = ["GatherPlan", "gather_plan"]
 
-LARGE = 1 << 17
-"""Elements from which on a plan may be too large to keep many of them."""
+MOST_BYTES = 256 << 20
+"""Memory for plans that may be asked for again."""
 
 
-def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None) -> MovePlan:
+def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None, room: int = LM_WORDS) -> GatherPlan:
     """Plan the move that sets target element i to source element index[i]; both count row by row.
 
     None stands for i itself. -1 leaves the target's place as it is. Padding of the target may get any bits. The element
-    sizes must agree.
+    sizes must agree. Where there is a plan that needs at most `room` long words per PE of each local memory, operands
+    included, it is the cheapest of these.
     """
-    key = _Index(index)
-    plan = (_planned_large if prod(target.shape) >= LARGE else _planned)(source, target, key)
-    key.values = None  # the cache keeps the key
-    return plan
+    values = None if index is None else np.ascontiguousarray(index, np.int64)
+    digest = b"" if values is None else hashlib.sha256(values.tobytes()).digest()
+
+    def make() -> GatherPlan:
+        return within(draft(Wanted.of(target, values), Origin.of(source)), source, target, room)
+
+    return _plans.get((source, target, digest, room), make)
 
 
-class _Index:
-    """An index array that compares by its contents, also when these are gone."""
-
-    def __init__(self, values: NDArray[np.int64] | None) -> None:
-        self.values = None if values is None else np.ascontiguousarray(values, np.int64)
-        self.digest = b"" if self.values is None else hashlib.sha256(self.values.tobytes()).digest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Index) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-
-def _plan(source: Form, target: Form, index: _Index) -> GatherPlan:
-    return make_plan(Wanted.of(target, index.values), Origin.of(source))
-
-
-_planned = lru_cache(maxsize=256)(_plan)
-_planned_large = lru_cache(maxsize=4)(_plan)
+_plans: Kept[GatherPlan] = Kept(MOST_BYTES, lambda plan: plan.bytes)

@@ -13,8 +13,6 @@ from pfcomp.relayout.gather.patterns import find_patterns
 from pfcomp.relayout.gather.tables import CYCLES, FIELD_BITS, FIELDS, OTHER, pack_vectors
 from pfcomp.relayout.gather.wanted import ANY, WORDS, Ints, Longs
 
-WINDOW = 512
-"""Long words of the largest window."""
 FEW_WINDOWS, MOST_TABLE = 32, 256
 """With more windows than this, tables of windows may not be longer (long words in each PE)."""
 TAG_LOADS = 2
@@ -87,17 +85,21 @@ class _Part:
     shown: NDArray[np.bool_]
 
 
-def plan_passes(parts: Sequence[Items], grain: Grain) -> Passes:
-    """The windows for all items, and their table in the form that is smaller or good enough."""
+def plan_passes(parts: Sequence[Items], grain: Grain, window: int, *, tagged: bool) -> Passes:
+    """The windows for all items, and their table in the form that is smaller or good enough.
+
+    `window` is the most that a window holds, in long words; `tagged` takes the table that is in proportion to the items
+    however many windows there are.
+    """
     parts = [part for part in parts if len(part)]
     if not parts:
         return Passes((), None, 0)
     blocks = _blocks(parts, len(grain.places), grain.contiguous)
-    most = WINDOW // len(grain.places)
+    most = window // len(grain.places)
     windows = [blocks[start : start + most] for start in range(0, len(blocks), most)]
     placed = [_placed(part, grain, blocks, most) for part in parts]
     vectors = sum(int(np.ceil(part.shown.sum(axis=1) / CYCLES).sum()) for part in placed)
-    if len(windows) > FEW_WINDOWS and vectors * CYCLES > FIELDS * MOST_TABLE:
+    if tagged or (len(windows) > FEW_WINDOWS and vectors * CYCLES > FIELDS * MOST_TABLE):
         return _tagged(placed, windows)
     return _listed(placed, windows)
 

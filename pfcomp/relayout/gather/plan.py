@@ -19,6 +19,10 @@ from pfcomp.relayout.gather.passes import Pass, Straight, plan_passes
 from pfcomp.relayout.gather.tables import table_of
 from pfcomp.relayout.gather.wanted import Ints, Origin, Wanted, crossings, source_words
 
+WINDOW = 512
+"""Long words of the largest window."""
+OBJECT = 100
+"""Bytes of a small object in Python, about."""
 LOAD_STEPS = 2
 """Steps that a new vector of T takes before the gather that uses it."""
 
@@ -40,6 +44,12 @@ class GatherPlan:
         largest = max((len(one.blocks) for one in self.passes), default=0)
         return (Scratch(-(-largest * size // 4) * 4, Location.LM0),) if largest else ()
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory the plan takes while it is planned with."""
+        gathers = sum(len(one.gathers) for one in self.passes)
+        return sum(table.contents.nbytes for table in self.tables) + OBJECT * (len(self.direct) + 3 * gathers)
+
     def emit(
         self,
         context: KernelContext,
@@ -57,8 +67,26 @@ class GatherPlan:
         session.finish()
 
 
-def make_plan(wanted: Wanted, origin: Origin) -> GatherPlan:
-    """The plan with the feed that suits the levels that are crossed."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Draft:
+    """A gather before its windows: what is wanted, the feed, what goes straight to the target, and all other items."""
+
+    wanted: Wanted
+    feed: Feed
+    direct: tuple[Straight, ...]
+    items: tuple[Items, Items]
+
+    def plan(self, window: int = WINDOW, *, tagged: bool = False) -> GatherPlan:
+        """The plan with windows of at most `window` long words; see `plan_passes`."""
+        found = plan_passes(self.items, self.feed.grain, window, tagged=tagged)
+        tables = () if found.table is None else (table_of(self.wanted, found.table),)
+        collecting = sum(len(one.gathers) for one in found.passes) + LOAD_STEPS * found.loads
+        steps = self.feed.steps(self.direct, [one.blocks for one in found.passes]) + collecting
+        return GatherPlan(self.feed, self.direct, found.passes, tables, steps)
+
+
+def draft(wanted: Wanted, origin: Origin) -> Draft:
+    """The draft with the feed that suits the levels that are crossed."""
     crossed = crossings(wanted, origin)
     if crossed == (False, False, False, True):
         wanted = wanted.with_all_pes()
@@ -69,11 +97,7 @@ def make_plan(wanted: Wanted, origin: Origin) -> GatherPlan:
     direct = tuple(sorted((*straight, *alone), key=lambda item: (-item.width, item.source, item.target)))
     if feed.inside:
         direct = tuple(widened(direct))
-    found = plan_passes((whole, single), feed.grain)
-    tables = () if found.table is None else (table_of(wanted, found.table),)
-    collecting = sum(len(one.gathers) for one in found.passes) + LOAD_STEPS * found.loads
-    steps = feed.steps(direct, [one.blocks for one in found.passes]) + collecting
-    return GatherPlan(feed, direct, found.passes, tables, steps)
+    return Draft(wanted, feed, direct, (whole, single))
 
 
 def _divide(items: Items) -> tuple[list[Straight], Items]:

@@ -1,0 +1,53 @@
+"""Whether the scratch and tables of a plan find a place beside source and target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from pfcomp.ir.model import Location
+from pfcomp.layout.extents import extent
+from pfcomp.layout.model import Level
+from pfcomp.relayout.api import Form, MovePlan
+
+VECTOR = 4
+LMS = (Location.LM0, Location.LM1)
+
+Piece = tuple[int, Location | None]
+"""Long words per PE, and the memory if it must be a certain one."""
+
+
+def beside(plan: MovePlan) -> list[Piece]:
+    """What a plan needs in local memory beside source and target."""
+    scratch = [(_vectors(one.words), one.location) for one in plan.scratch]
+    return scratch + [(_vectors(table.contents.shape[-1]), None) for table in plan.tables]
+
+
+def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
+    """True if everything can lie in two memories of `room` long words."""
+    pieces = [*_operands(source, target), *beside(plan)]
+    return any(_fit(pieces, homes, room) for homes in product(LMS, repeat=sum(home is None for _, home in pieces)))
+
+
+def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
+    """True if each piece of scratch also finds a gap where the source and a table lie in the middle of its memory."""
+    words = [size for size, _ in _operands(source, target)]
+    tables = sum(_vectors(table.contents.shape[-1]) for table in plan.tables)
+    split = 2 + bool(tables)
+    return all(split * _vectors(one.words) + words[0] + tables <= room for one in plan.scratch)
+
+
+def _operands(source: Form, target: Form) -> list[Piece]:
+    return [(_vectors(extent(form.layout, Level.ADDR)), None) for form in (source, target)]
+
+
+def _vectors(words: int) -> int:
+    return -(-words // VECTOR) * VECTOR
+
+
+def _fit(pieces: Sequence[Piece], homes: Sequence[Location], room: int) -> bool:
+    """True if the pieces fit, those without a memory in `homes` in turn."""
+    free, filled = iter(homes), dict.fromkeys(LMS, 0)
+    for words, home in pieces:
+        filled[home or next(free)] += words
+    return max(filled.values()) <= room
