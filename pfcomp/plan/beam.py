@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels.api import Binding, Job
 from pfcomp.layout import Layout
-from pfcomp.layout.canonical import canonical
-from pfcomp.layout.extents import extent
-from pfcomp.layout.model import Level
 from pfcomp.plan import slices, ways
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.costs import TOO_DEAR, RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
+from pfcomp.plan.no_room import NoRoomError
+from pfcomp.plan.room import way_fits
 from pfcomp.plan.states import Layouts, State, Waiting, name_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
@@ -66,7 +64,9 @@ class Planner:
                 break
         assert best is not None
         if best[0] >= TOO_DEAR:
-            raise _no_way_between()
+            raise _no_way_between(
+                a.tensor for a in best[1] if isinstance(a, Relay) and self._relay_steps([a]) >= TOO_DEAR
+            )
         return best
 
     def _relay_steps(self, actions: Iterable[Action]) -> int:
@@ -130,7 +130,7 @@ class Planner:
         images = [self._image(state, name) for name in node.outputs if name in self.graph.outputs]
         wanted = [layout for layout in images if layout is not None] + self._demanded(node)
         for binding in ways.bindings(self.graph, node, offered, self.float_dtype, wanted):
-            if not self._has_room(node, binding):
+            if not self._has_room(node, binding, operands):
                 continue
             new: State | None = state
             for name, layout in zip(operands, binding.inputs, strict=True):
@@ -166,18 +166,9 @@ class Planner:
     def _fits(self, name: str, layout: Layout) -> bool:
         return fits(self.graph.specs[name], layout, self.room)
 
-    def _has_room(self, node: MNNode, binding: Binding) -> bool:
-        """True if operands, results and what the kernel needs besides fit into both memories.
-
-        An element-wise result may take the place of an operand.
-        """
-        if not all(map(self._fits, node.outputs, binding.outputs)):
-            return False
-        words = [extent(layout, Level.ADDR) for layout in dict.fromkeys(map(canonical, binding.inputs))]
-        if not ways.is_pointwise(node):
-            words += [extent(layout, Level.ADDR) for layout in binding.outputs]
-            words += [scratch.words for scratch in binding.scratch]
-        return sum(words) <= 2 * self.room
+    def _has_room(self, node: MNNode, binding: Binding, operands: Sequence[str]) -> bool:
+        """True if results can be stored, and what the node needs fits into both memories."""
+        return all(map(self._fits, node.outputs, binding.outputs)) and way_fits(binding, operands, self.room)
 
     def _rearranged(self, state: State, node: MNNode) -> Iterator[State]:
         """By renaming where possible; otherwise the elements move to any of the usual layouts."""
@@ -204,18 +195,19 @@ class Planner:
                 ready = self._anyhow(ready, name)
         if ready is None:
             return
-        targets = dict.fromkeys((*self._demanded(node), *ways.usual_forms(job.outputs[0])))
-        for target in filter(lambda form: self._fits(node.outputs[0], form), targets):
-            sources, steps = [], 0
-            for k, name in enumerate(node.inputs):
-                costs = [
-                    (ways.rearrange_steps(job, k, layout, target, self.room), layout) for layout in ready.there[name]
-                ]
-                cost, layout = min(costs, key=lambda c: c[0])
-                sources.append(layout)
-                steps += cost
-            new = ready.did(Rearrange(node, tuple(sources), target), steps)
-            yield new.with_copy(node.outputs[0], target)
+        fitting = ways.usual_forms(job.outputs[0], self.room)
+        demanded = [layout for layout in self._demanded(node) if self._fits(node.outputs[0], layout)]
+        for target in dict.fromkeys((*demanded, *fitting)):
+            found = [self._cheapest(job, k, ready.there[name], target) for k, name in enumerate(node.inputs)]
+            sources = tuple(layout for _, layout in found)
+            if ways.rearranging_fits(job, sources, target, self.room):
+                new = ready.did(Rearrange(node, sources, target), sum(steps for steps, _ in found))
+                yield new.with_copy(node.outputs[0], target)
+
+    def _cheapest(self, job: Job, operand: int, present: Layouts, target: Layout) -> tuple[int, Layout]:
+        """Steps and layout of the copy from which an operand's elements are brought into place at the least cost."""
+        costs = [(ways.rearrange_steps(job, operand, layout, target, self.room), layout) for layout in present]
+        return min(costs, key=lambda cost: cost[0])
 
     def fetch(self, state: State, name: str, layout: Layout) -> State | None:
         """The state in which a tensor exists in `layout`; None if it cannot."""
@@ -293,7 +285,7 @@ class Planner:
         return state.images.get(self.graph.in_dram(name))
 
     def _usual(self, name: str) -> Sequence[Layout]:
-        return slices.usual_forms(self.graph.specs[name], self.graph.pieces.get(name))
+        return slices.usual_forms(self.graph.specs[name], self.graph.pieces.get(name), self.room)
 
     def _stored(self, state: State, names: Iterable[str]) -> State:
         """Outputs to DRAM: states in the layout of their image, others in the one that is cheapest to store."""
@@ -309,8 +301,8 @@ class Planner:
             piece = self.graph.pieces.get(name)
             present = [layout for layout in state.there[name] if slices.suits(spec, piece, layout)]
             if wanted is None and not present:
-                wanted = self._usual(name)[0]
-                state = _some(self.fetch(state, name, wanted), name)
+                wanted = next(iter(self._usual(name)), None)
+                state = _some(None if wanted is None else self.fetch(state, name, wanted), name)
             layout = wanted or min(present, key=lambda x: store_steps(spec, x))
             state = state.did(Store(name, layout), store_steps(spec, layout))
             if piece is not None:
@@ -339,26 +331,16 @@ def _is_renaming(job: Job) -> bool:
 def _some(state: State | None, name: str) -> State:
     """The state; PF0421 where an output can be brought into no form in which it could be stored."""
     if state is None:
-        raise UnsupportedError(
-            "PF0421",
-            f"the output {name!r} finds no layout in which it fits into local memory and can be stored",
-            hint="use a smaller batch, or split the function",
-        )
+        what = f"the output {name!r} finds no layout in which it fits into local memory and can be stored"
+        raise NoRoomError("PF0421", what, tensors=[name])
     return state
 
 
-def _no_way_between() -> UnsupportedError:
-    return UnsupportedError(
-        "PF0421",
-        "every plan that was found moves a tensor between layouts with more local memory than there is",
-        hint="use a smaller batch, raise the option sram_budget, or split the function",
-    )
+def _no_way_between(tensors: Iterable[str]) -> NoRoomError:
+    what = "every plan that was found moves a tensor between layouts with more local memory than there is"
+    return NoRoomError("PF0421", what, tensors=tensors)
 
 
-def _nowhere(node: MNNode) -> UnsupportedError:
-    return UnsupportedError(
-        "PF0421",
-        f"{node.op} {node.name!r} finds no layout in which operands and results fit into local memory",
-        where=node.source,
-        hint="use a smaller batch, or split the function",
-    )
+def _nowhere(node: MNNode) -> NoRoomError:
+    what = f"{node.op} {node.name!r} finds no layout in which operands and results fit into local memory"
+    return NoRoomError("PF0421", what, nodes=[node.name], where=node.source)

@@ -14,6 +14,7 @@ from pfcomp.layout.extents import extent
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.layout.model import Level
 from pfcomp.layout.recipe import load_recipe, store_recipe
+from pfcomp.plan.room import move_fits, needed_besides
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.guess import relay_guess
 from pfcomp.relayout.planner import relay_plan
@@ -87,6 +88,5 @@ def _forms(spec: Spec, source: Layout, target: Layout) -> tuple[Form, Form]:
 def _planned(spec: Spec, source: Layout, target: Layout, room: int) -> int:
     bits = spec.dtype.bits
     plan = relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target), room)
-    besides = [wanted.words for wanted in plan.scratch] + [table.contents.shape[-1] for table in plan.tables]
-    words = sum(besides) + sum(extent(layout, Level.ADDR) for layout in (source, target))
-    return plan.steps if max(besides, default=0) <= room and words <= 2 * room else TOO_DEAR
+    besides = needed_besides(plan.scratch, plan.tables)
+    return plan.steps if move_fits([source], target, besides, room) else TOO_DEAR

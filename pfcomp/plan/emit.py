@@ -98,12 +98,12 @@ class TaskEmitter:
         bits = dict(node.attributes).get("bits")
         if isinstance(bits, int):  # places that no element goes to
             self._fill(target, bits)
-        scratch, tables = iter(self._values(task.scratch)), iter(self._values(task.tables))
+        scratch, tables = self._values(task.scratch), iter(self._values(task.tables))
         job = Job(node.op, tuple(map(_spec, sources)), (_spec(target),), node.attributes)
         for source, index in zip(sources, source_maps(job), strict=True):
             plan = rearrange_plan(_form(source), _form(target), index, room_of(node))
-            own = [next(scratch) for _ in plan.scratch], [next(tables) for _ in plan.tables]
-            plan.emit(self.context, source, target, *own)
+            own = [next(tables) for _ in plan.tables]
+            plan.emit(self.context, source, target, scratch[: len(plan.scratch)], own)
 
     def _fill(self, value: MNValue, bits: int) -> None:
         """The pattern everywhere."""

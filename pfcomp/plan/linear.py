@@ -13,13 +13,14 @@ from pfcomp.kernels.api import Attribute, Scratch, Spec, Table
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
-from pfcomp.layout.extents import extent, with_broadcast
+from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level, Subaxis
 from pfcomp.plan import slices
 from pfcomp.plan.beside import can_run_beside
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
+from pfcomp.plan.room import in_vectors, layout_words, shared_scratch
 from pfcomp.plan.tasks import LOCAL, with_room
 from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan
@@ -69,7 +70,10 @@ class Item:
 
 @dataclass(slots=True)
 class Linear:
-    """Items in order. `values` are on-chip values without addresses, `home[v]` the place of value v and its offset."""
+    """Items in order. `values` are on-chip values without addresses, `home[v]` the place of value v and its offset.
+
+    `tensors[v]` is the tensor of the graph that value v is a copy of.
+    """
 
     items: list[Item] = field(default_factory=list)
     values: dict[str, MNValue] = field(default_factory=dict)
@@ -77,6 +81,7 @@ class Linear:
     home: dict[str, tuple[str, int]] = field(default_factory=dict)
     images: dict[str, Layout] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
+    tensors: dict[str, str] = field(default_factory=dict)
 
 
 def linearise(graph: CoreGraph, actions: Iterable[Action], immediates: frozenset[str], room: int = LM_WORDS) -> Linear:
@@ -114,7 +119,7 @@ class _Walk:
 
     def _new(self, tensor: str, layout: Layout, dram: str | None = None) -> str:
         name = self._named(tensor, layout)
-        words = -(-extent(layout, Level.ADDR) // VECTOR) * VECTOR
+        words = layout_words(layout)
         self.result.places[name] = Place(name, words, dram=dram)
         self.result.home[name] = (name, 0)
         return name
@@ -123,6 +128,7 @@ class _Walk:
         taken = sum(1 for other, _ in self.names if other == tensor)
         name = tensor + LOCAL + (str(taken + 1) if taken else "")
         self.names[tensor, canonical(layout)] = name
+        self.result.tensors[name] = tensor
         spec = self.graph.specs[tensor]
         self.result.values[name] = MNValue(name, spec.shape, spec.dtype, layout, Location.LM0)
         return name
@@ -167,7 +173,7 @@ class _Walk:
         ]
         attributes = with_room(action.node.attributes, self.room)
         node = replace(action.node, inputs=tuple(sources), outputs=(target,), attributes=attributes)
-        scratch = [s for plan in plans for s in plan.scratch]
+        scratch = shared_scratch([plan.scratch for plan in plans])
         self._item(node, scratch=scratch, tables=[t for plan in plans for t in plan.tables])
 
     def _compute(self, action: Compute) -> None:
@@ -229,7 +235,7 @@ class _Walk:
 
     def _scratch(self, node: MNNode, number: int, wanted: Scratch) -> str:
         name = f"{node.name}.scratch{number}"
-        words = -(-wanted.words // VECTOR) * VECTOR
+        words = in_vectors(wanted.words)
         layout = Layout.parse(f"(({words}:1); B@[PE,MAB,L1B,L2B])")
         self.result.places[name] = Place(name, words, wanted.location)
         self.result.home[name] = (name, 0)

@@ -1,23 +1,23 @@
 """Local memory for items in order: first fit, and when it is full the value whose next use is farthest makes room.
 
-A value that also lies in DRAM is simply dropped and loaded again before its next use; any other is stored first.
+A value that also lies in DRAM is simply dropped and loaded again before its next use; any other is stored first. Where
+an item finds no room because what it reads lies in the middle of it, everything leaves and its needs are packed anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import Location, MNNode, MNValue
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level
 from pfcomp.plan.linear import VECTOR, Item, Linear, Place
+from pfcomp.plan.no_room import NoRoomError
+from pfcomp.plan.packing import LMS, Spot, Wanted, pack
 from pfcomp.plan.tasks import SPILL, Task
-
-LMS = (Location.LM0, Location.LM1)
 
 
 @dataclass(slots=True)
@@ -29,13 +29,6 @@ class Placement:
     spilled: dict[str, tuple[MNValue, Layout]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    location: Location
-    address: int
-    words: int
-
-
 def allocate(linear: Linear, budget: int) -> Placement:
     """Give every value its address. Raises UnsupportedError PF0422 where one task alone needs more than there is."""
     return _Allocator(linear, budget).run()
@@ -45,7 +38,7 @@ class _Allocator:
     def __init__(self, linear: Linear, budget: int) -> None:
         self.linear, self.budget = linear, budget
         self.uses = _uses(linear)
-        self.spots: dict[str, _Spot] = {}
+        self.spots: dict[str, Spot] = {}
         self.saved: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.loaded: set[int] = set()
@@ -105,16 +98,8 @@ class _Allocator:
     def _item(self, position: int, item: Item) -> None:
         read = self._places((*item.node.inputs, *item.tables))
         written = self._places((*item.node.outputs, *item.scratch))
-        busy = frozenset((*read, *written))
-        for place in read:
-            if place not in self.spots:
-                self._load_again(place, position, busy)
-        ended = {p for p in read if self._next(p, position) is None}
-        for place in self._places(item.node.outputs):
-            if not self._take_over(place, item, ended):
-                self._make(place, position, busy, item)
-        for place in self._places(item.scratch):
-            self._make(place, position, busy, item)
+        if not self._settle(position, item, read):
+            self._settle_alone(position, item, read)
         if item.free:
             self._load_ahead(position)
         self._emit(item)
@@ -124,24 +109,79 @@ class _Allocator:
             if self._next(place, position) is None:
                 self.spots.pop(place, None)
 
-    def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
-        """Put a result where an operand ends, if both agree address by address and no other operand lies there."""
-        read = [n for n in dict.fromkeys(item.node.inputs) if n in self.linear.home]
+    def _settle(self, position: int, item: Item, read: Sequence[str]) -> bool:
+        """Places for all that an item reads and writes, among what lies there already; False if they are not found."""
+        outputs, scratch = self._places(item.node.outputs), self._places(item.scratch)
+        busy = frozenset((*read, *outputs, *scratch))
+        for place in read:
+            if place not in self.spots and not self._load_again(place, position, busy):
+                return False
+        ended = {p for p in read if self._next(p, position) is None}
+        for place in outputs:
+            if not self._take_over(place, item, ended) and not self._make(place, position, busy, item):
+                return False
+        return all(self._make(place, position, busy, item) for place in scratch)
+
+    def _settle_alone(self, position: int, item: Item, read: Sequence[str]) -> None:
+        """Send everything away, and place what the item needs as if memory were empty.
+
+        A result may lie over an operand that it may take the place of, which later readers load again.
+        """
+        self._store(position)
+        outputs, scratch = self._places(item.node.outputs), self._places(item.scratch)
+        for place in (*outputs, *scratch):
+            self.spots.pop(place, None)
+        for place in list(self.spots):
+            self._evict(place)
+        spots = self._packed((*read, *outputs, *scratch))
+        over: dict[str, str] = {}
+        if spots is None:
+            over = self._overlays(item)
+            spots = self._packed([p for p in (*read, *outputs, *scratch) if p not in over])
+        if spots is None:
+            words = sum(self.linear.places[place].words for place in (*read, *outputs, *scratch))
+            raise _full(item, self.linear, words, self.budget)
+        for place in read:
+            self._load_into(place, spots[place])
+        for place in (*outputs, *scratch):
+            self.spots[place] = spots[over.get(place, place)]
+            self._version(place)
+
+    def _packed(self, places: Sequence[str]) -> dict[str, Spot] | None:
+        known = (self.linear.places[name] for name in places)
+        return pack([Wanted(place.name, place.words, place.location) for place in known], self.budget)
+
+    def _overlays(self, item: Item) -> dict[str, str]:
+        """Results by the places of operands that they may lie over, no place twice."""
+        found: dict[str, str] = {}
         for operand, result in dict.fromkeys((*item.overwrites, *item.reuse)):
-            old = self._home(operand)
-            alone = [n for n in read if self._home(n) == old] == [operand]
-            same = alone and self.linear.home[operand][1] == 0 and self._home(result) == place and old in ended
-            wanted = self.linear.places[place]
-            if same and old in self.spots and self.spots[old].words >= wanted.words:
-                spot = self.spots[old]
-                if (operand, result) not in item.overwrites and self._roomy(wanted, spot.location):
-                    continue
-                if wanted.location in (None, spot.location):
-                    self.spots[place] = replace(spot, words=wanted.words)
-                    ended.discard(old)
-                    self._version(place)
-                    return True
+            place, old = self._home(result), self.linear.places[self._home(operand)]
+            fresh = place not in found and old.name not in found.values()
+            if fresh and self._covers(operand, place, item, Spot(old.location or LMS[0], 0, old.words)):
+                found[place] = old.name
+        return found
+
+    def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
+        """Put a result where an operand ends, if one may lie over the other."""
+        for operand, result in dict.fromkeys((*item.overwrites, *item.reuse)):
+            old, wanted = self._home(operand), self.linear.places[place]
+            spot = self.spots.get(old) if old in ended and self._home(result) == place else None
+            if spot is None or not self._covers(operand, place, item, spot):
+                continue
+            if (operand, result) in item.overwrites or not self._roomy(wanted, spot.location):
+                self.spots[place] = replace(spot, words=wanted.words)
+                ended.discard(old)
+                self._version(place)
+                return True
         return False
+
+    def _covers(self, operand: str, place: str, item: Item, spot: Spot) -> bool:
+        """True if a result may lie over an operand in `spot`: address by address, where no other operand lies."""
+        read = [n for n in dict.fromkeys(item.node.inputs) if n in self.linear.home]
+        alone = [n for n in read if self._home(n) == self._home(operand)] == [operand]
+        wanted = self.linear.places[place]
+        large = alone and self.linear.home[operand][1] == 0 and spot.words >= wanted.words
+        return large and wanted.location in (None, spot.location)
 
     def _roomy(self, wanted: Place, location: Location) -> bool:
         """True if several vectors had better go to the other memory, since writing one blocks reading it (H3)."""
@@ -152,21 +192,21 @@ class _Allocator:
     def _next(self, place: str, position: int) -> int | None:
         return next((use for use in self.uses[place] if use > position), None)
 
-    def _make(self, place: str, position: int, busy: frozenset[str], item: Item) -> None:
-        """Room for a place, by making others leave if need be."""
+    def _make(self, place: str, position: int, busy: frozenset[str], item: Item) -> bool:
+        """Room for a place, by making others leave if need be; False if those that are not `busy` do not suffice."""
         wanted = self.linear.places[place]
         while True:
             spot = self._free(wanted, self._avoid(item))
             if spot is not None:
                 self.spots[place] = spot
                 self._version(place)
-                return
+                return True
             if self.stores:
                 self._store(position)
                 continue
             victim = self._victim(position, busy)
             if victim is None:
-                raise _full(item.node, wanted.words, self.budget)
+                return False
             self._evict(victim)
 
     def _avoid(self, item: Item) -> Location | None:
@@ -174,12 +214,12 @@ class _Allocator:
         first = next((self._home(n) for n in item.node.inputs if n in self.linear.home), None)
         return self.spots[first].location if first in self.spots else None
 
-    def _free(self, wanted: Place, avoid: Location | None) -> _Spot | None:
+    def _free(self, wanted: Place, avoid: Location | None) -> Spot | None:
         order = sorted(LMS, key=lambda lm: (lm is avoid, self._filled(lm)))
         for location in order if wanted.location is None else (wanted.location,):
             address = self._gap(location, wanted.words)
             if address is not None:
-                return _Spot(location, address, wanted.words)
+                return Spot(location, address, wanted.words)
         return None
 
     def _filled(self, location: Location) -> int:
@@ -208,13 +248,23 @@ class _Allocator:
             self.result.tasks.append(Task(MNNode(f"Upload:{name}", "Upload", (value.name,), (name,))))
         del self.spots[place]
 
-    def _load_again(self, place: str, position: int, busy: frozenset[str]) -> None:
+    def _load_again(self, place: str, position: int, busy: frozenset[str]) -> bool:
+        made = self._make(place, position, busy, self._download(place))
+        if made:
+            self._emit(self._download(place))
+        return made
+
+    def _load_into(self, place: str, spot: Spot) -> None:
+        self.spots[place] = spot
+        self._version(place)
+        self._emit(self._download(place))
+
+    def _download(self, place: str) -> Item:
+        """The load of a place from DRAM, where it always was or where it was stored aside."""
         wanted = self.linear.places[place]
         source = wanted.dram or self.saved[place]
-        name = f"Download:{place}#{self.versions[place] + 1}"
-        item = Item(MNNode(name, "Download", (source,), (place,), wanted.attributes))
-        self._make(place, position, busy, item)
-        self._emit(item)
+        name = f"Download:{place}#{self.versions[place]}"
+        return Item(MNNode(name, "Download", (source,), (place,), wanted.attributes))
 
     def _version(self, place: str) -> None:
         self.versions[place] = self.versions.get(place, 0) + 1
@@ -264,10 +314,8 @@ def _names(item: Item) -> Iterator[str]:
     yield from (*item.node.inputs, *item.node.outputs, *item.scratch, *item.tables)
 
 
-def _full(node: MNNode, words: int, budget: int) -> UnsupportedError:
-    return UnsupportedError(
-        "PF0422",
-        f"{node.op} {node.name!r} needs {words} long words per PE more than the {budget} of local memory leave",
-        where=node.source,
-        hint="use a smaller batch, raise the option sram_budget, or split the function",
-    )
+def _full(item: Item, linear: Linear, words: int, budget: int) -> NoRoomError:
+    node = item.node
+    what = f"{node.op} {node.name!r} needs {words} long words per PE, which two local memories of {budget} cannot hold"
+    tensors = dict.fromkeys(linear.tensors[name] for name in (*node.inputs, *node.outputs) if name in linear.tensors)
+    return NoRoomError("PF0422", what, nodes=[node.name], tensors=tensors, where=node.source)

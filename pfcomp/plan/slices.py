@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from pfcomp.errors import UnsupportedError
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.kernels.api import Spec
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import padded_shape
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.layout.model import Level
 from pfcomp.plan import ways
+from pfcomp.plan.costs import fits
 from pfcomp.plan.dram import STORE
 from pfcomp.plan.lower.graph import Piece
 
@@ -35,16 +37,17 @@ def image_layout(piece: Piece, layout: Layout) -> Layout:
     return Layout(tuple(axes), layout.broadcast)
 
 
-def usual_forms(spec: Spec, piece: Piece | None) -> tuple[Layout, ...]:
-    """Layouts that suit loading and storing, best first. Raises UnsupportedError PF0421 where a piece has none."""
+def usual_forms(spec: Spec, piece: Piece | None, room: int = LM_WORDS) -> Sequence[Layout]:
+    """Layouts that suit loading and storing and fit, best first; none where the pieces cannot be slices of one image.
+
+    `room` is in long words of one memory.
+    """
     if piece is None:
-        return ways.usual_forms(spec)
+        return ways.usual_forms(spec, room)
     full = Spec(piece.lengths, spec.dtype)
-    found = tuple(layout for layout in ways.all_forms(full) if suits(full, piece, layout))
-    if not found:
-        raise UnsupportedError(
-            "PF0421",
-            f"{piece.tensor!r} cannot be cut into pieces of {'x'.join(map(str, piece.lengths))} elements",
-            hint="pad its axes to multiples of a power of two, or use a smaller batch",
-        )
-    return found[: ways.USUAL]
+    return [x for x in ways.all_forms(full) if fits(full, x, room) and suits(full, piece, x)][: ways.USUAL]
+
+
+def can_be_cut(spec: Spec, piece: Piece) -> bool:
+    """True if pieces like this one can be time slices of one image."""
+    return any(suits(spec, piece, layout) for layout in ways.all_forms(spec))

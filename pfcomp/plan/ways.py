@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from pfcomp.ir.model import MNNode
+from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels import elementwise, pointwise
-from pfcomp.kernels.api import Binding, Job, Spec
+from pfcomp.kernels.api import Binding, Job, Scratch, Spec
 from pfcomp.kernels.fusion import steps_of
 from pfcomp.kernels.registry import kernels
 from pfcomp.layout import Layout
@@ -15,9 +16,11 @@ from pfcomp.layout.canonical import canonical
 from pfcomp.layout.share import shared
 from pfcomp.layout.twin import twin
 from pfcomp.plan.axes import layout_of
+from pfcomp.plan.costs import fits
 from pfcomp.plan.layouts import Demand, candidate_tables
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
 from pfcomp.plan.lower.views import source_maps
+from pfcomp.plan.room import in_vectors, move_fits, shared_scratch
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan
 
@@ -102,9 +105,13 @@ def vector_steps(node: MNNode, specs: Mapping[str, Spec]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def usual_forms(spec: Spec) -> tuple[Layout, ...]:
-    """Layouts that suit loading, storing and element-wise work, best first."""
-    return all_forms(spec)[:USUAL]
+def usual_forms(spec: Spec, room: int = LM_WORDS) -> tuple[Layout, ...]:
+    """Layouts that suit loading, storing and element-wise work, best first; those that fit if any does.
+
+    `room` is in long words of one memory.
+    """
+    found = all_forms(spec)
+    return tuple(layout for layout in found if fits(spec, layout, room))[:USUAL] or found[:USUAL]
 
 
 @lru_cache(maxsize=4096)
@@ -119,11 +126,32 @@ def all_forms(spec: Spec) -> tuple[Layout, ...]:
     return tuple(found.values())
 
 
-@lru_cache(maxsize=4096)
 def rearrange_steps(job: Job, operand: int, source: Layout, target: Layout, room: int) -> int:
     """Estimated steps of moving one operand of a rearrangement into place."""
+    return _moved_operand(job, operand, source, target, room).steps
+
+
+def rearranging_fits(job: Job, sources: Sequence[Layout], target: Layout, room: int) -> bool:
+    """True if two memories of `room` long words hold the operands, the result and what moving needs besides."""
+    moves = [_moved_operand(job, k, source, target, room) for k, source in enumerate(sources)]
+    scratch = [(in_vectors(one.words), one.location) for one in shared_scratch([move.scratch for move in moves])]
+    return move_fits(sources, target, [*scratch, *((words, None) for move in moves for words in move.tables)], room)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Steps of moving an operand into place, and the local memory needed besides: scratch, and words of tables."""
+
+    steps: int
+    scratch: tuple[Scratch, ...]
+    tables: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _moved_operand(job: Job, operand: int, source: Layout, target: Layout, room: int) -> _Moved:
     before, after = job.inputs[operand], job.outputs[0]
-    index = source_maps(job)[operand]
     bits = before.dtype.bits
+    index = source_maps(job)[operand]
     plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index, room)
-    return plan.steps
+    tables = tuple(in_vectors(table.contents.shape[-1]) for table in plan.tables)
+    return _Moved(plan.steps, tuple(plan.scratch), tables)

@@ -105,8 +105,8 @@ def test_a_program_in_pieces_agrees_with_onnxruntime(name: str, tmp_path: Path) 
 
 
 def test_pieces_are_loaded_and_stored_beside_products_on_other_pieces(tmp_path: Path) -> None:
-    case = {"x": f(4096, 64), "w": f(64, 64)}
-    options = {"float_dtype": "half", "sram_budget": 0.03}
+    case = {"x": f(8192, 128), "w": f(128, 64)}
+    options = {"float_dtype": "half", "sram_budget": 0.06}
     agree(tmp_path, (N("MatMul", "xw", "y"),), case, {"y": FLOAT}, options=options, tolerance=1e-2)
     schedule = from_json(json.loads(read_zst(tmp_path / "schedule.json.zst")), "schedule")
     together = list(groups(schedule.tasks, schedule.graph))
@@ -179,8 +179,8 @@ def test_products_are_summed_in_order_and_pieces_run_one_after_the_other() -> No
 
 
 def test_an_axis_that_is_needed_as_a_whole_is_joined() -> None:
-    graph = graph_of("Add", ((4, 6), (6,)), (4, 6))
-    graph.specs["z"] = Spec((4, 6), F)
+    graph = graph_of("Add", ((4, 6144), (6144,)), (4, 6144))
+    graph.specs["z"] = Spec((4, 6144), F)
     graph.nodes.append(MNNode("m", "CumSum", ("y",), ("z",), (("axis", 1), ("exclusive", 0), ("reverse", 0))))
     graph.outputs = ("z",)
     indices = Indices.of(graph, "float")
@@ -188,6 +188,15 @@ def test_an_axis_that_is_needed_as_a_whole_is_joined() -> None:
     cut = sliced(graph, indices)
     assert [node.op for node in cut.nodes] == ["Add", "Add", "Add", "Concat", "CumSum"]
     assert cut.outputs == ("z",)
+
+
+def test_a_tensor_whose_pieces_are_too_small_for_slices_keeps_its_image() -> None:
+    graph = graph_of("Add", ((4, 6), (6,)), (4, 6))
+    indices = Indices.of(graph, "float")
+    indices.halvings = {("a", 1): 2}
+    cut = sliced(graph, indices)
+    assert (cut.inputs, cut.outputs) == (("a", "b"), ("y",))
+    assert sorted(node.op for node in cut.nodes) == ["Add"] * 3 + ["Concat"] + ["Slice"] * 6
 
 
 def test_the_image_of_a_tensor_has_its_pieces_one_after_the_other() -> None:

@@ -8,7 +8,7 @@ axes of their largest node, and the plan with the fewest steps is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 
@@ -17,13 +17,13 @@ from pfcomp.ir.model import MNNode
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.indices import VECTOR, Axis, Indices
 from pfcomp.plan.lower.slicing import sliced
+from pfcomp.plan.no_room import HINT, NoRoomError
 
 Result = TypeVar("Result")
 Attempt = Callable[[CoreGraph], tuple[int, Result]]
 """Plans a graph; returns the steps and the plan."""
 
 MEMORIES = 2
-TOO_LARGE = ("PF0421", "PF0422")
 MOST_NODES = 2048
 """Nodes of a graph in pieces beyond which planning takes too long to be of use."""
 FEW_NODES = 4
@@ -52,17 +52,16 @@ def in_pieces(
     compared = 0
     more = SMALLER if len(graph.nodes) <= FEW_NODES and 4 * _largest(graph, indices) > room else 0
     for generation in _generations(graph, indices, room, whole):
-        for number, candidate in enumerate(generation):
+        for number, (cut, candidate) in enumerate(generation):
             optional = bool(found) or number > 0
             if optional and compared + len(candidate.nodes) > MOST_COMPARED:
                 continue
             compared += len(candidate.nodes)
             try:
                 found.append(attempt(candidate))
-            except UnsupportedError as error:
-                if error.code not in TOO_LARGE:
-                    raise
+            except NoRoomError as error:
                 failure = error
+                cut.blame(candidate, error)
         if found and not more:
             break
         more -= bool(found)
@@ -71,28 +70,56 @@ def in_pieces(
     raise _too_large(graph, Indices.of(graph, float_dtype), budget, failure)
 
 
-def _generations(graph: CoreGraph, indices: Indices, room: int, whole: frozenset[str]) -> Iterator[Sequence[CoreGraph]]:
+@dataclass(slots=True)
+class _Cut:
+    """One way to cut a graph: the indices that are cut first, how often each is halved, the largest node allowed."""
+
+    first: tuple[Axis, ...]
+    indices: Indices
+    limit: int
+    blamed: bool = False
+    tried: bool = False
+
+    def blame(self, graph: CoreGraph, error: NoRoomError) -> None:
+        """The next cut makes the nodes smaller for which a plan of `graph`, which is in pieces, found no room."""
+        names = {graph.parts.get(name, name) for name in (*error.nodes, *error.tensors)}
+        nodes = [node for node in self.indices.graph.nodes if names & {node.name, *node.inputs, *node.outputs}]
+        for node in nodes:
+            if self.indices.options(node):
+                self.indices.limits[node.name] = self.indices.load(node) - 1
+                self.blamed = True
+
+    def smaller(self, room: int) -> None:
+        """Cut further: what was blamed, or else everything."""
+        if not self.blamed:
+            self.limit = min(self.limit - 1, room) if self.limit > room or not self.tried else self.limit // 2
+        self.blamed, self.tried = False, True
+        self.indices.cut(self.limit, self.first)
+
+
+def _generations(
+    graph: CoreGraph, indices: Indices, room: int, whole: frozenset[str]
+) -> Iterator[Sequence[tuple[_Cut, CoreGraph]]]:
     """The graph itself if its largest node may fit; then graphs with ever smaller nodes, cut in different ways."""
-    limit = _largest(graph, indices)
-    if limit <= room:
-        yield [graph]
-    limit = min(limit - 1, room)
-    cuts = [(first, replace(indices, halvings={})) for first in _preferences(graph, indices)]
+    largest = _largest(graph, indices)
+    cuts = [_Cut(first, replace(indices, halvings={}, limits={}), largest) for first in _preferences(graph, indices)]
+    if largest <= room:
+        yield [(cuts[0], graph)]
     seen: list[dict[Axis, int]] = [{}]
-    while limit >= VECTOR and cuts:
-        generation: list[CoreGraph] = []
+    while cuts:
+        generation: list[tuple[_Cut, CoreGraph]] = []
         for cut in list(cuts):
-            first, own = cut
-            if not own.cut(limit, first) or own.halvings in seen:
-                continue
-            seen.append(dict(own.halvings))
-            candidate = sliced(graph, own, whole)
-            if len(candidate.nodes) > MOST_NODES:
+            cut.smaller(room)
+            if cut.limit < VECTOR:
                 cuts.remove(cut)
-            else:
-                generation.append(candidate)
+            elif cut.indices.halvings not in seen:
+                seen.append(dict(cut.indices.halvings))
+                candidate = sliced(graph, cut.indices, whole)
+                if len(candidate.nodes) > MOST_NODES:
+                    cuts.remove(cut)
+                else:
+                    generation.append((cut, candidate))
         yield generation
-        limit //= 2
 
 
 def _largest(graph: CoreGraph, indices: Indices) -> int:
@@ -119,7 +146,7 @@ def _too_large(graph: CoreGraph, indices: Indices, budget: int, failure: Unsuppo
         f"{node.op} {node.name!r} needs {indices.load(node)} long words per PE of the {MEMORIES * budget} of local "
         f"memory and {_cuttable(indices, node)}{detail}",
         where=node.source,
-        hint="use a smaller batch, raise the option sram_budget, or split the function",
+        hint=HINT,
     )
 
 

@@ -69,7 +69,8 @@ class Piece:
 class CoreGraph:
     """Nodes whose operators have kernels or are rearrangements, in topological order.
 
-    Where `pieces` has an entry for an input, state or output, that one is a part of a larger tensor in DRAM.
+    Where `pieces` has an entry for an input, state or output, that one is a part of a larger tensor in DRAM. `parts`
+    has, for the nodes and tensors of a graph in pieces, the ones of the graph before that they are parts of.
     """
 
     specs: dict[str, Spec]
@@ -79,6 +80,7 @@ class CoreGraph:
     constants: dict[str, Array]
     nodes: list[MNNode] = field(default_factory=list)
     pieces: dict[str, Piece] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
 
     def in_dram(self, name: str) -> str:
         """The tensor in DRAM that an input, state, constant or output is, or is a piece of."""

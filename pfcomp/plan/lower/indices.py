@@ -33,6 +33,8 @@ class Indices:
     patterns: dict[str, Pattern] = field(default_factory=dict)
     parent: dict[Axis, Axis] = field(default_factory=dict)
     halvings: dict[Axis, int] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    """Long words per PE that single nodes may need, where that is less than others may."""
 
     @staticmethod
     def of(graph: CoreGraph, float_dtype: str) -> Indices:
@@ -109,7 +111,7 @@ class Indices:
         Of the indices `first` the one with the longest pieces is taken wherever cutting it helps.
         """
         while True:
-            heavy = [node for node in self.graph.nodes if self.load(node) > limit]
+            heavy = [node for node in self.graph.nodes if self.load(node) > self._limit(node, limit)]
             options = [index for node in heavy for index in self.options(node)]
             if not options:
                 return any(self.piece(index) < self.length(index) for index in self.halvings)
@@ -120,6 +122,9 @@ class Indices:
             else:
                 best = min(self.options(worst), key=lambda index: self._cost(index, self.graph.nodes))
             self.halvings[best] = self.halvings.get(best, 0) + 1
+
+    def _limit(self, node: MNNode, limit: int) -> int:
+        return min(limit, self.limits.get(node.name, limit))
 
     def options(self, node: MNNode) -> list[Axis]:
         """Indices of a node whose cutting makes it smaller."""

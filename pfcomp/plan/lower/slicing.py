@@ -18,6 +18,7 @@ from pfcomp.kernels.api import Attribute, Spec
 from pfcomp.plan.lower.graph import CoreGraph, Piece
 from pfcomp.plan.lower.indices import Axis, Indices
 from pfcomp.plan.lower.patterns import Labels
+from pfcomp.plan.slices import can_be_cut
 
 Position = tuple[int | None, ...]
 """Number of a piece along every axis; None where it has the whole axis."""
@@ -41,12 +42,13 @@ class _Made:
 
 class _Cutter:
     def __init__(self, graph: CoreGraph, indices: Indices, whole: frozenset[str]) -> None:
-        self.old, self.indices, self.whole = graph, indices, whole
+        self.old, self.indices = graph, indices
         self.loops = indices.order()
         self.new = CoreGraph(dict(graph.specs), (), (), (), dict(graph.constants))
         self.form: dict[str, tuple[bool, ...]] = {}
         self.made: list[_Made] = []
         self.known: set[str] = set()
+        self.whole = whole | self._without_slices()
 
     def run(self) -> CoreGraph:
         old, new = self.old, self.new
@@ -61,6 +63,17 @@ class _Cutter:
         read = {name for node in new.nodes for name in node.inputs} | set(new.outputs)
         new.constants = {name: array for name, array in new.constants.items() if name in read}
         return new
+
+    def _without_slices(self) -> set[str]:
+        """Tensors in DRAM whose pieces cannot be slices of one image; a state and its next value are alike."""
+        found: set[str] = set()
+        states = {f"{name}:out" for name in self.old.states}
+        for name in (*self.old.inputs, *self.old.states, *self.old.outputs):
+            written = name in self.old.states or name in self.old.outputs
+            piece = Piece(name, (0,) * len(self._counts(name)), self._counts(name), self._lengths(name), written)
+            if any(self._cuts(name)) and not can_be_cut(Spec(piece.lengths, self.old.specs[name].dtype), piece):
+                found |= {name, name.removesuffix(":out")} if name in states else {name}
+        return found | {f"{name}:out" for name in found & set(self.old.states)}
 
     def _lengths(self, name: str) -> tuple[int, ...]:
         return self.indices.lengths(name)
@@ -116,6 +129,7 @@ class _Cutter:
         piece = _piece_name(name, position)
         shape = tuple(part.stop - part.start for part in self._region(name, position))
         self.new.specs[piece] = Spec(shape, self.old.specs[name].dtype)
+        self.new.parts[piece] = name
         self.known.add(piece)
         return piece
 
@@ -181,11 +195,11 @@ class _Cutter:
         for number, more in enumerate(inner):
             here = {**at, **more}
             part, last = f"{piece}.part{number}", number == len(inner) - 1
-            self.new.specs[part] = self.new.specs[piece]
+            self._like(part, piece)
             self._instance(node, op, here, (part,))
             if number:
                 result = piece if last and not mean else f"{piece}.sum{number}"
-                self.new.specs[result] = self.new.specs[piece]
+                self._like(result, piece)
                 joined = MNNode(result, own.combine, (total, part), (result,), source=node.source)
                 self.made.append(_Made(joined, self._key(node, here)))
                 part = result
@@ -200,6 +214,11 @@ class _Cutter:
             scaled = MNNode(piece, "Mul", (total, share), (piece,), source=node.source)
             self.made.append(_Made(scaled, self._key(node, {**at, **inner[-1]})))
 
+    def _like(self, name: str, piece: str) -> None:
+        """A tensor with the elements of a piece before all are added up."""
+        self.new.specs[name] = self.new.specs[piece]
+        self.new.parts[name] = self.new.parts[piece]
+
     def _instance(self, node: MNNode, op: str, at: Mapping[str, int], results: tuple[str, ...]) -> None:
         """The node on the pieces at the numbers `at` of its labels."""
         own = self.indices.patterns[node.name]
@@ -208,6 +227,7 @@ class _Cutter:
         names = {**dict(zip(node.inputs, given, strict=True)), **dict(zip(node.outputs, results, strict=True))}
         body = tuple(self._inner(step, names, suffix, self.new.specs[results[0]].shape) for step in node.body)
         name = f"{node.name}{suffix}"
+        self.new.parts[name] = node.name
         made = replace(node, name=name, op=op, inputs=tuple(given), outputs=results, body=body)
         self.made.append(_Made(made, self._key(node, at)))
 
