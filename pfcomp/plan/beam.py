@@ -24,7 +24,9 @@ from pfcomp.plan.states import Layouts, State, Waiting, name_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
 ROUNDS, MOST_ROUNDS = 4, 12
-"""Plans that are tried, each knowing more about what relayouts take; the most while relayouts find no room."""
+"""Plans that are tried, each knowing more about what relayouts take; the most while the estimates promise better."""
+HOPE = 1.25
+"""How much more than estimated the best plan may take to be good enough."""
 
 
 class Planner:
@@ -51,9 +53,9 @@ class Planner:
         """
         best: tuple[int, list[Action]] | None = None
         for number in range(MOST_ROUNDS):
-            if best is not None and best[0] < TOO_DEAR and number >= ROUNDS:
-                break
             final = self._search()
+            if best is not None and number >= ROUNDS and best[0] <= HOPE * final.steps:
+                break
             actions = final.actions()
             guessed = self._relay_steps(actions)
             learnt = [self._learn(action) for action in actions if isinstance(action, Relay)]

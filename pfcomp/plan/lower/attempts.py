@@ -28,10 +28,10 @@ MOST_NODES = 2048
 """Nodes of a graph in pieces beyond which planning takes too long to be of use."""
 FEW_NODES = 4
 """Nodes of a graph up to which different cuts are planned and compared."""
-MOST_COMPARED = 64
+MOST_COMPARED = 96
 """Nodes of all graphs in pieces that are planned only to be compared."""
 SMALLER = 2
-"""Times that pieces are halved after the first that fit."""
+"""Times that pieces are halved after the first that fit, for graphs of few nodes; others get one more cut."""
 MOST_AXES = 4
 """Axes of the largest node, the longest ones, that are tried to be cut first."""
 
@@ -41,8 +41,8 @@ def in_pieces(
 ) -> Result:
     """What `attempt` makes of the graph, or of one in pieces that let it succeed.
 
-    A graph of few nodes that fill much of local memory is also planned in smaller pieces than it needs, because the
-    transfers of one piece can run beside the arithmetic of another; the plan with the fewest steps is taken.
+    A graph with nodes that fill much of local memory is also planned in smaller pieces than it needs: the transfers of
+    one piece can run beside the arithmetic of another, and more layouts fit. The plan with the fewest steps is taken.
     `budget` is in long words per PE and memory; the tensors `whole` keep images without slices. Raises UnsupportedError
     PF0421 if no pieces are small enough.
     """
@@ -50,7 +50,7 @@ def in_pieces(
     failure: UnsupportedError | None = None
     found: list[tuple[int, Result]] = []
     compared = 0
-    more = SMALLER if len(graph.nodes) <= FEW_NODES and 4 * _largest(graph, indices) > room else 0
+    more = (SMALLER if len(graph.nodes) <= FEW_NODES else 1) if 4 * _largest(graph, indices) > room else 0
     for generation in _generations(graph, indices, room, whole):
         for number, (cut, candidate) in enumerate(generation):
             optional = bool(found) or number > 0
