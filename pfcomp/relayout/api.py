@@ -35,6 +35,10 @@ class MovePlan(Protocol):
     def tables(self) -> Sequence[Table]:
         """Constants needed in local memory, in the order in which `emit` expects them."""
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory the plan itself takes while programs are planned."""
+
     def emit(
         self,
         context: KernelContext,

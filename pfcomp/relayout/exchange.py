@@ -15,6 +15,8 @@ from pfcomp.relayout.moves.rows import Exchange, exchange_of
 from pfcomp.relayout.search import finished, search
 
 SUPPORTED_BITS = (32, 64)
+MOVE_BYTES = 4096
+"""Memory of a move with its tables, about."""
 VECTOR = 4
 """Values in local memory take whole vectors of long words."""
 
@@ -63,6 +65,10 @@ class ExchangePlan:
     @property
     def tables(self) -> Sequence[Table]:
         return ()
+
+    @property
+    def bytes(self) -> int:
+        return MOVE_BYTES * len(self.moves)
 
     @cached_property
     def _between(self) -> tuple[tuple[tuple[int, ...], int], ...]:

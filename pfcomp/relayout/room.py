@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from pfcomp.ir.model import Location
+from pfcomp.kernels.api import Table
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form, MovePlan
@@ -35,6 +36,17 @@ def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     tables = sum(_vectors(table.contents.shape[-1]) for table in plan.tables)
     split = 2 + bool(tables)
     return all(split * _vectors(one.words) + words[0] + tables <= room for one in plan.scratch)
+
+
+def scratch_room(tables: Sequence[Table], source: Form, target: Form, room: int) -> int:
+    """The long words of one memory that operands and tables can leave free at most."""
+    pieces = [words for words, _ in _operands(source, target)]
+    pieces += [_vectors(table.contents.shape[-1]) for table in tables]
+    left = 0
+    for first in product((True, False), repeat=len(pieces)):
+        here = sum(words for words, chosen in zip(pieces, first, strict=True) if chosen)
+        left = max(left, room - here if sum(pieces) - here <= room else 0)
+    return left
 
 
 def _operands(source: Form, target: Form) -> list[Piece]:

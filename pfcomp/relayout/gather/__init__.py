@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,12 +10,8 @@ from pfcomp.relayout.api import Form
 from pfcomp.relayout.gather.choice import within
 from pfcomp.relayout.gather.plan import GatherPlan, draft
 from pfcomp.relayout.gather.wanted import Origin, Wanted
-from pfcomp.relayout.kept import Kept
 
 __all__ = ["GatherPlan", "gather_plan"]
-
-MOST_BYTES = 256 << 20
-"""Memory for plans that may be asked for again."""
 
 
 def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None, room: int = LM_WORDS) -> GatherPlan:
@@ -27,13 +21,4 @@ def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None, roo
     sizes must agree. Where there is a plan that needs at most `room` long words per PE of each local memory, operands
     included, it is the cheapest of these.
     """
-    values = None if index is None else np.ascontiguousarray(index, np.int64)
-    digest = b"" if values is None else hashlib.sha256(values.tobytes()).digest()
-
-    def make() -> GatherPlan:
-        return within(draft(Wanted.of(target, values), Origin.of(source)), source, target, room)
-
-    return _plans.get((source, target, digest, room), make)
-
-
-_plans: Kept[GatherPlan] = Kept(MOST_BYTES, lambda plan: plan.bytes)
+    return within(draft(Wanted.of(target, index), Origin.of(source)), source, target, room)

@@ -46,9 +46,12 @@ class GatherPlan:
 
     @property
     def bytes(self) -> int:
-        """About how much memory the plan takes while it is planned with."""
-        gathers = sum(len(one.gathers) for one in self.passes)
-        return sum(table.contents.nbytes for table in self.tables) + OBJECT * (len(self.direct) + 3 * gathers)
+        return sum(table.contents.nbytes for table in self.tables) + OBJECT * (len(self.direct) + 3 * self.gathers)
+
+    @property
+    def gathers(self) -> int:
+        """How many vectors are taken from windows."""
+        return sum(len(one.gathers) for one in self.passes)
 
     def emit(
         self,

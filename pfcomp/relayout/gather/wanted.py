@@ -17,6 +17,8 @@ Longs = NDArray[np.int64]
 
 ANY, KEEP = -1, -2
 """Places that may get anything, and places that must not change."""
+NOBODY = -2
+"""In an index: this place may get anything (-1: it must not change)."""
 
 LEVELS = (Level.L2B, Level.L1B, Level.MAB, Level.PE)
 WORDS = 2
@@ -63,13 +65,13 @@ class Wanted:
 
     @staticmethod
     def of(form: Form, index: NDArray[np.int64] | None) -> Wanted:
-        """The places of a target whose element i is source element index[i]; -1 is KEEP, None is the identity."""
+        """The places of a target whose element i is source element index[i]; -1 is KEEP, None the identity."""
         used = tuple(used_bits(form.layout, level) for level in LEVELS)
         cells = tuple(_coordinates(bits, level.extent) for bits, level in zip(used, LEVELS, strict=True))
         found = places(form.layout, form.shape)
         size = prod(form.shape)
         source = np.arange(size, dtype=np.int32) if index is None else index.reshape(-1).astype(np.int32)
-        source = np.where(source < 0, np.int32(KEEP), source)
+        source = np.where(source < 0, np.where(source == NOBODY, np.int32(ANY), np.int32(KEEP)), source)
         shape = (*(len(cell) for cell in cells), extent(form.layout, Level.ADDR), WORDS)
         element = np.full(shape, ANY, dtype=np.int32)
         at = [np.searchsorted(cell, found[level].reshape(-1)) for cell, level in zip(cells, LEVELS, strict=True)]

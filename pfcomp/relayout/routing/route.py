@@ -1,0 +1,155 @@
+"""The two forms between which L1Bs exchange blocks, and which element goes to which slot of them.
+
+Before the exchange an L1B holds a block for each L1B that it sends to, afterwards one from each that sent it something.
+A block has the same number of rows everywhere; a row is a long word of each lane. So what the L1Bs exchange is digits,
+whatever the rearrangement is, and everything else happens inside L1Bs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+import numpy as np
+
+from pfcomp.layout import Layout, Level, Subaxis
+from pfcomp.layout.extents import extent
+from pfcomp.relayout.api import Form
+from pfcomp.relayout.gather.wanted import NOBODY
+from pfcomp.relayout.routing.places import ALL, LANES, OUTER, Bit, Links, Longs, Spots, bits_of, links, packed
+
+
+class Lanes(Enum):
+    """In which lanes elements are while their block is exchanged."""
+
+    TARGET = "where they are going"
+    SOURCE = "where they came from"
+    ANY = "anywhere, all lanes filled alike"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Route:
+    """Form `before` is filled from source elements `first` (flat, NOBODY where there is none) and exchanged to `after`.
+
+    `last` says which slot of `after` each place of the target takes, -1 for those that must not change.
+    """
+
+    before: Form
+    after: Form
+    first: Longs
+    last: Longs
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """Long words per PE before and after the exchange."""
+        return extent(self.before.layout, Level.ADDR), extent(self.after.layout, Level.ADDR)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Demand:
+    """What has to be moved: `places` of the target (flat), the source `elements` that they want, and all spots."""
+
+    size: int
+    bits: int
+    places: Longs
+    elements: Longs
+    source: Spots
+    target: Spots
+
+    @staticmethod
+    def of(source: Form, target: Form, index: Longs | None) -> Demand:
+        """The demand of a rearrangement; see `gather_plan`."""
+        size = prod(target.shape)
+        wanted = np.arange(size) if index is None else index.reshape(-1)
+        chosen = np.flatnonzero(wanted >= 0)
+        elements = wanted[chosen]
+        spots = Spots.of(source).take(elements), Spots.of(target).take(chosen)
+        return Demand(size, source.bits, chosen, elements, *spots)
+
+
+def routes(demand: Demand) -> list[Route]:
+    """The routes worth planning; none if nothing leaves its L1B."""
+    found = links(demand.source, demand.target)
+    if not found.crosses:
+        return []
+    made = [_Slots(demand, found, lanes) for lanes in (Lanes.ANY, Lanes.TARGET, Lanes.SOURCE)]
+    return [slots.route() for slots in made if slots.rows * slots.blocks <= WORTH * made[0].rows * made[0].blocks]
+
+
+WORTH = 1.3
+"""How many more long words may be exchanged where elements stay in their lanes."""
+
+
+class _Slots:
+    """The blocks, rows and lanes of all elements."""
+
+    def __init__(self, demand: Demand, bits: Links, lanes: Lanes) -> None:
+        source, target = demand.source, demand.target
+        self.demand, self.links = demand, bits
+        self.sent, self.received = bits_of(bits.sent), bits_of(bits.received)
+        self.kept = [after for _, after in bits.pairs]
+        block = packed(target.outer, self.kept) << len(self.sent) | packed(source.outer, self.sent)
+        self.block = block << len(self.received) | packed(target.outer, self.received)
+        masks = {Lanes.TARGET: target.lane_bits, Lanes.SOURCE: source.lane_bits, Lanes.ANY: ALL}
+        self.lanes = bits_of(masks[lanes])
+        self.per_word = 64 // demand.bits
+        if lanes is Lanes.ANY:
+            self.order = np.lexsort((target.lane, target.word, self.block))
+            number = _numbered(self.block[self.order])
+            self.row, self.lane = np.divmod(number // self.per_word, ALL + 1)
+        else:
+            near, far = (target, source) if lanes is Lanes.TARGET else (source, target)
+            lane = packed(near.lane, self.lanes)
+            group = self.block << len(self.lanes) | lane
+            self.order = np.lexsort((far.word, near.word, group))
+            number = _numbered(group[self.order])
+            self.row, self.lane = number // self.per_word, lane[self.order]
+        self.word = number % self.per_word
+        self.rows = int(self.row.max(initial=0)) + 1
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of one L1B, before or after the exchange, whatever is more."""
+        return 1 << max(len(self.sent), len(self.received))
+
+    def route(self) -> Route:
+        demand = self.demand
+        sent, received = len(self.sent), len(self.received)
+        kept = [(OUTER[old], OUTER[new]) for old, new in self.links.pairs]
+        before = [*(_digit(old) for old, _ in kept), *(_digit(OUTER[bit]) for bit in self.sent)]
+        after = [*(_digit(new) for _, new in kept), *self._addresses(sent)]
+        before += self._addresses(received)
+        after += [_digit(OUTER[bit]) for bit in self.received]
+        inner = [Subaxis(self.rows), *(_digit(LANES[bit]) for bit in self.lanes)]
+        inner += [Subaxis(2, Level.W)] if self.per_word > 1 else []
+        forms = [_form([*digits, *inner], demand.bits) for digits in (before, after)]
+        slot = (self.block[self.order] * self.rows + self.row) << len(self.lanes) | self.lane
+        slot = slot * self.per_word + self.word
+        first = np.full(prod(forms[0].shape), NOBODY, np.int64)
+        first[slot] = demand.elements[self.order]
+        last = np.full(demand.size, -1, np.int64)
+        last[demand.places[self.order]] = slot
+        return Route(forms[0], forms[1], first, last)
+
+    def _addresses(self, count: int) -> list[Subaxis]:
+        """Digits that number blocks along the addresses."""
+        return [Subaxis(2, Level.ADDR, self.rows << bit) for bit in reversed(range(count))]
+
+
+def _digit(bit: Bit) -> Subaxis:
+    return Subaxis(2, bit[0], 1 << bit[1])
+
+
+def _form(digits: Sequence[Subaxis], bits: int) -> Form:
+    """A value with an axis for each digit."""
+    return Form(tuple(sub.size for sub in digits), bits, Layout(tuple((sub,) for sub in digits)))
+
+
+def _numbered(groups: Longs) -> Longs:
+    """The number of every entry within its run of equal ones."""
+    starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1]))) if len(groups) else groups
+    lengths = np.diff(np.append(starts, len(groups)))
+    numbers: Longs = np.arange(len(groups)) - np.repeat(starts, lengths)
+    return numbers
