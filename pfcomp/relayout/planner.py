@@ -55,12 +55,9 @@ def _rearrange(
 ) -> MovePlan:
     """The cheaper one of a gather and a route, which is looked for if there is no fast exchange either."""
     gather = gather_plan(source, target, index, room)
-    if min(gather.steps, gather.steps if exchange is None else exchange.steps) < ROUTED:
-        return gather
-    routed = routed_plan(source, target, index, room)
-    if routed is None or (gather.steps <= routed.steps and fits(gather, source, target, room)):
-        return gather
-    return routed
+    known = [plan.steps for plan in (gather, exchange) if plan is not None and fits(plan, source, target, room)]
+    limit = min(known, default=1 << 30)
+    return (limit >= ROUTED and routed_plan(source, target, index, room, limit)) or gather
 
 
 def _scratch(plan: MovePlan) -> int:

@@ -26,8 +26,13 @@ def beside(plan: MovePlan) -> list[Piece]:
 
 def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     """True if everything can lie in two memories of `room` long words."""
-    pieces = [*_operands(source, target), *beside(plan)]
-    return any(_fit(pieces, homes, room) for homes in product(LMS, repeat=sum(home is None for _, home in pieces)))
+    return pieces_fit([*_operands(source, target), *beside(plan)], room)
+
+
+def fits_without_windows(plan: MovePlan, exchange: MovePlan, source: Form, target: Form, room: int) -> bool:
+    """As `fits`, if the parts of `plan` beside `exchange` needed no scratch."""
+    tables = [(_vectors(table.contents.shape[-1]), None) for table in plan.tables]
+    return pieces_fit([*_operands(source, target), *beside(exchange), *tables], room)
 
 
 def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
@@ -55,6 +60,13 @@ def _operands(source: Form, target: Form) -> list[Piece]:
 
 def _vectors(words: int) -> int:
     return -(-words // VECTOR) * VECTOR
+
+
+def pieces_fit(pieces: Sequence[Piece], room: int) -> bool:
+    """True if the pieces can lie in two memories of `room` long words."""
+    if sum(words for words, _ in pieces) > 2 * room:
+        return False
+    return any(_fit(pieces, homes, room) for homes in product(LMS, repeat=sum(home is None for _, home in pieces)))
 
 
 def _fit(pieces: Sequence[Piece], homes: Sequence[Location], room: int) -> bool:

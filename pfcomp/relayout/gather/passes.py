@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.gather.items import Items
 from pfcomp.relayout.gather.patterns import find_patterns
 from pfcomp.relayout.gather.tables import CYCLES, FIELD_BITS, FIELDS, OTHER, pack_vectors
@@ -101,11 +102,11 @@ def plan_passes(parts: Sequence[Items], grain: Grain, window: int, *, tagged: bo
     vectors = sum(int(np.ceil(part.shown.sum(axis=1) / CYCLES).sum()) for part in placed)
     if tagged or (len(windows) > FEW_WINDOWS and vectors * CYCLES > FIELDS * MOST_TABLE):
         return _tagged(placed, windows)
-    return _listed(placed, windows)
+    return _listed(placed, windows) or _tagged(placed, windows)
 
 
-def _listed(parts: Sequence[_Part], windows: Sequence[Ints]) -> Passes:
-    """Every window has its own vectors of T."""
+def _listed(parts: Sequence[_Part], windows: Sequence[Ints]) -> Passes | None:
+    """Every window has its own vectors of T; None if these are more than a local memory can hold."""
     vectors: list[Ints] = []
     passes = []
     for number, blocks in enumerate(windows):
@@ -116,6 +117,8 @@ def _listed(parts: Sequence[_Part], windows: Sequence[Ints]) -> Passes:
             wrong = ~here & (part.items.wanted[:, columns] != ANY)
             chosen = np.where(here, part.slot[:, columns], np.where(wrong, OTHER, ANY)).astype(np.int32)
             gathers.extend(_gathers(part.items.width, part.items.target[columns], chosen, vectors))
+        if CYCLES * len(vectors) > FIELDS * LM_WORDS:
+            return None
         passes.append(Pass(tuple(blocks.tolist()), tuple(gathers)))
     return Passes(tuple(passes), pack_vectors(vectors) if vectors else None, len(vectors))
 
