@@ -19,7 +19,7 @@ from pfcomp.relayout.moves.rows import Row, exchange_of
 
 PER_WORD: dict[Level, float] = {Level.ADDR: 0.25, Level.W: 0.5, Level.PE: 0.5, Level.MAB: 1.0}
 """Steps per long word and PE where the level is the outermost one that is crossed."""
-SET_UP: dict[Level, int] = {Level.ADDR: 3, Level.W: 4, Level.PE: 8, Level.MAB: 30, Level.L1B: 40, Level.L2B: 150}
+SET_UP: dict[Level, int] = {Level.ADDR: 3, Level.W: 4, Level.PE: 8, Level.MAB: 30, Level.L1B: 40, Level.L2B: 80}
 """Steps of latency and of tables."""
 OUTWARDS = (Level.L2B, Level.L1B, Level.MAB, Level.PE, Level.W, Level.ADDR)
 VECTOR = 4
@@ -28,8 +28,16 @@ SELECT = 8
 UNITED, UNITE = 5, 8
 """Long words that a step brings to every PE where MABs unite their parts; other steps."""
 ROW = 64
-NO_EXCHANGE = 4
-"""How much dearer gathering by tables is than exchanging digits."""
+BETWEEN_L2BS = 26
+"""Long words of the whole value that a step moves between L2Bs, with half the time of MVs."""
+NO_EXCHANGE = 2
+"""How much dearer gathering by tables is than exchanging digits where nothing leaves a MAB."""
+BROADCAST, WINDOW, CROSS = 8, 512, 32
+"""Long words that every PE of a level sees in a step, those from which it gathers at a time, those that an MV moves."""
+ROUTED = 2000
+"""Steps from which on a route replaces a gather (`planner.py`)."""
+ROUTE = {Level.L1B: 20, Level.L2B: 9}
+"""Steps of a route per long word and PE; between L2Bs those of the exchange come on top."""
 
 
 @lru_cache(maxsize=1 << 15)
@@ -38,7 +46,7 @@ def relay_guess(source: Form, target: Form) -> int:
     words = max(extent(source.layout, Level.ADDR), extent(target.layout, Level.ADDR))
     exchange = exchange_of(source.layout, target.layout)
     if exchange is None:
-        return NO_EXCHANGE * _crossing(source, target, words, _outermost(source, target))
+        return _gathered(source, target, words)
     changed = [row for row in exchange.rows if row.source != row.target]
     words_apart = [row for row in changed if _leaves_words(row)]
     if all(_selects(source.layout, row) for row in changed if row not in words_apart):
@@ -47,7 +55,7 @@ def relay_guess(source: Form, target: Form) -> int:
         return extent(target.layout, Level.ADDR) // UNITED + UNITE
     crossed = {slot.level for row in changed for slot in _sent(source.layout, row)}
     outermost = next((level for level in OUTWARDS if level in crossed), Level.ADDR)
-    return _crossing(source, target, words, outermost)
+    return _crossing(source, words, outermost)
 
 
 def _sent(source: Layout, row: Row) -> Iterator[Slot]:
@@ -88,16 +96,44 @@ def _bits(slot: Slot, size: int) -> int:
     return (size - 1) * slot.stride
 
 
-def _outermost(source: Form, target: Form) -> Level:
-    """The outermost level that either layout uses."""
-    used = {sub.level for form in (source, target) for axis in form.layout.axes for sub in axis if sub.size > 1}
-    return next((level for level in OUTWARDS if level in used), Level.ADDR)
+def _gathered(source: Form, target: Form, words: int) -> int:
+    """Steps where digits do not match: everything is shown to every PE, or goes over a route if that is faster."""
+    level = _outermost(source.layout, target.layout)
+    if level not in (Level.L2B, Level.L1B, Level.MAB):
+        return NO_EXCHANGE * _crossing(source, words, level)
+    scope = _words_below(source, level)
+    gather = scope // BROADCAST + scope * extent(target.layout, Level.ADDR) // (2 * WINDOW) + SET_UP[level]
+    gather += scope // CROSS if level is Level.L2B else 0
+    if level is Level.MAB or gather < ROUTED:
+        return gather
+    return min(gather, ROUTE[level] * words + (scope // BETWEEN_L2BS if level is Level.L2B else 0))
 
 
-def _crossing(source: Form, target: Form, words: int, level: Level) -> int:
+def _words_below(source: Form, level: Level) -> int:
+    """Long words that the PEs of one `level` hold together."""
+    above = {Level.L2B: 1, Level.L1B: extent(source.layout, Level.L2B)}
+    if level in above:
+        return prod(padded_shape(source.layout)) * source.bits // 64 // above[level]
+    inside = extent(source.layout, Level.MAB) * extent(source.layout, Level.PE)
+    return extent(source.layout, Level.ADDR) * inside
+
+
+def _outermost(source: Layout, target: Layout) -> Level:
+    """The outermost level that is crossed: any that the source uses on an axis whose digits do not match, or others."""
+    crossed: set[Level] = set()
+    for before, after in zip(source.axes, target.axes, strict=True):
+        exchange = exchange_of(Layout((before,)), Layout((after,)))
+        if exchange is None:
+            crossed |= {sub.level for sub in before if sub.size > 1}
+        else:
+            rows = (row for row in exchange.rows if row.source != row.target)
+            crossed |= {slot.level for row in rows for slot in _sent(source, row)}
+    return next((level for level in OUTWARDS if level in crossed), Level.ADDR)
+
+
+def _crossing(source: Form, words: int, level: Level) -> int:
     if level in PER_WORD:
         return int(words * PER_WORD[level]) + SET_UP[level]
-    distinct = prod(padded_shape(source.layout)) * source.bits // 64
-    if level is Level.L1B:
-        distinct //= max(1, extent(source.layout, Level.L2B))
-    return distinct // ROW + words + SET_UP[level]
+    if level is Level.L2B:
+        return _words_below(source, level) // BETWEEN_L2BS + words // 2 + SET_UP[level]
+    return _words_below(source, level) // ROW + words + SET_UP[level]

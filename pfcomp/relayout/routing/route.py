@@ -7,7 +7,7 @@ whatever the rearrangement is, and everything else happens inside L1Bs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -69,17 +69,16 @@ class Demand:
         return Demand(size, source.bits, chosen, elements, *spots)
 
 
-def routes(demand: Demand) -> list[Route]:
+WORTH = 1.3
+"""How many more rows may be exchanged where elements stay in their lanes."""
+
+
+def routes(demand: Demand) -> Iterator[Route]:
     """The routes worth planning; none if nothing leaves its L1B."""
     found = links(demand.source, demand.target)
-    if not found.crosses:
-        return []
-    made = [_Slots(demand, found, lanes) for lanes in (Lanes.ANY, Lanes.TARGET, Lanes.SOURCE)]
-    return [slots.route() for slots in made if slots.rows * slots.blocks <= WORTH * made[0].rows * made[0].blocks]
-
-
-WORTH = 1.3
-"""How many more long words may be exchanged where elements stay in their lanes."""
+    if found.crosses:
+        made = [_Slots(demand, found, lanes) for lanes in (Lanes.ANY, Lanes.TARGET, Lanes.SOURCE)]
+        yield from (slots.route() for slots in made if slots.rows <= WORTH * made[0].rows)
 
 
 class _Slots:
@@ -94,25 +93,15 @@ class _Slots:
         self.block = block << len(self.received) | packed(target.outer, self.received)
         masks = {Lanes.TARGET: target.lane_bits, Lanes.SOURCE: source.lane_bits, Lanes.ANY: ALL}
         self.lanes = bits_of(masks[lanes])
+        self.spread = lanes is Lanes.ANY
+        self.near, self.far = (source, target) if lanes is Lanes.SOURCE else (target, source)
         self.per_word = 64 // demand.bits
-        if lanes is Lanes.ANY:
-            self.order = np.lexsort((target.lane, target.word, self.block))
-            number = _numbered(self.block[self.order])
-            self.row, self.lane = np.divmod(number // self.per_word, ALL + 1)
+        self.per_row = self.per_word * (ALL + 1 if self.spread else 1)
+        if self.spread:
+            self.group = self.block
         else:
-            near, far = (target, source) if lanes is Lanes.TARGET else (source, target)
-            lane = packed(near.lane, self.lanes)
-            group = self.block << len(self.lanes) | lane
-            self.order = np.lexsort((far.word, near.word, group))
-            number = _numbered(group[self.order])
-            self.row, self.lane = number // self.per_word, lane[self.order]
-        self.word = number % self.per_word
-        self.rows = int(self.row.max(initial=0)) + 1
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of one L1B, before or after the exchange, whatever is more."""
-        return 1 << max(len(self.sent), len(self.received))
+            self.group = self.block << len(self.lanes) | packed(self.near.lane, self.lanes)
+        self.rows = max(1, -(-int(np.bincount(self.group).max(initial=0)) // self.per_row))
 
     def route(self) -> Route:
         demand = self.demand
@@ -125,13 +114,21 @@ class _Slots:
         inner = [Subaxis(self.rows), *(_digit(LANES[bit]) for bit in self.lanes)]
         inner += [Subaxis(2, Level.W)] if self.per_word > 1 else []
         forms = [_form([*digits, *inner], demand.bits) for digits in (before, after)]
-        slot = (self.block[self.order] * self.rows + self.row) << len(self.lanes) | self.lane
-        slot = slot * self.per_word + self.word
+        order, slot = self._slots()
         first = np.full(prod(forms[0].shape), NOBODY, np.int64)
-        first[slot] = demand.elements[self.order]
+        first[slot] = demand.elements[order]
         last = np.full(demand.size, -1, np.int64)
-        last[demand.places[self.order]] = slot
+        last[demand.places[order]] = slot
         return Route(forms[0], forms[1], first, last)
+
+    def _slots(self) -> tuple[Longs, Longs]:
+        """The elements in the order of their slots, and these: block, row, lane and word as one number."""
+        minor = self.near.lane if self.spread else self.far.word
+        order = np.lexsort((minor, self.near.word, self.group))
+        row, rest = np.divmod(_numbered(self.group[order]), self.per_row)
+        lane = rest // self.per_word if self.spread else self.group[order] & ((1 << len(self.lanes)) - 1)
+        slot = (self.block[order] * self.rows + row) << len(self.lanes) | lane
+        return order, slot * self.per_word + rest % self.per_word
 
     def _addresses(self, count: int) -> list[Subaxis]:
         """Digits that number blocks along the addresses."""
