@@ -38,6 +38,7 @@ class Job:
     """One node as a kernel sees it: operator, attributes, and its operands and results.
 
     `float_dtype` is the option of that name: float, mixed, half or double; pseudo is float with the option allow_g.
+    `wanted` has layouts to which the result will be brought: a hint for `Kernel.bindings`, nothing else depends on it.
     """
 
     op: str
@@ -45,6 +46,7 @@ class Job:
     outputs: tuple[Spec, ...]
     attributes: tuple[tuple[str, Attribute], ...] = ()
     float_dtype: str = "mixed"
+    wanted: tuple[Layout, ...] = ()
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name; KeyError if the node has none."""

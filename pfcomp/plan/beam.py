@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels.api import Binding, Job
@@ -97,7 +98,7 @@ class Planner:
     def _best(self, states: Iterable[State], position: int) -> list[State]:
         """The cheapest states behind a node, no two with the same future."""
         best: dict[object, State] = {}
-        for state in sorted(states, key=lambda state: state.steps):
+        for state in sorted(states, key=lambda state: state.steps + state.owed):
             kept = self._forget(state, position)
             best.setdefault(kept.key(), kept)
             if len(best) == self.width:
@@ -130,18 +131,33 @@ class Planner:
         operands = tuple(name for name in ways.operands(node) if name not in self.immediates)
         offered = {name: self._offered(state, name) for name in operands}
         images = [self._image(state, name) for name in node.outputs if name in self.graph.outputs]
-        wanted = [layout for layout in images if layout is not None] + self._demanded(node)
+        wanted = [*filter(None, images), *self._demanded(node)]
         for binding in ways.bindings(self.graph, node, offered, self.float_dtype, wanted):
             if not self._has_room(node, binding, operands):
                 continue
             new: State | None = state
-            for name, layout in zip(operands, binding.inputs, strict=True):
+            for name, layout in self._in_turn(node, operands, binding):
                 new = new and self.fetch(new, name, layout)
             if new is not None:
                 new = new.did(Compute(node, binding, operands), binding.steps)
                 for name, layout in zip(node.outputs, binding.outputs, strict=True):
                     new = new.with_copy(name, layout)
-                yield new
+                yield replace(new, owed=new.owed + self._to_images(node, images, binding))
+
+    def _in_turn(self, node: MNNode, operands: Sequence[str], binding: Binding) -> list[tuple[str, Layout]]:
+        """Operands in the order in which they are brought: what goes into every vector of a node comes first."""
+        pairs = list(zip(operands, binding.inputs, strict=True))
+        if not ways.is_pointwise(node):
+            return pairs
+        whole = prod(self.graph.specs[node.outputs[0]].shape)
+        return sorted(pairs, key=lambda pair: prod(self.graph.specs[pair[0]].shape) == whole)
+
+    def _to_images(self, node: MNNode, images: Sequence[Layout | None], binding: Binding) -> int:
+        """Steps from the results to the layouts in which they will be stored, as far as these are known."""
+        results = zip(node.outputs, binding.outputs, strict=True)
+        known = {name: layout for name, layout in results if name in self.graph.outputs}
+        moves = zip(known.items(), images, strict=True)
+        return sum(self.relays.steps(self.graph.specs[n], x, image) for (n, x), image in moves if image is not None)
 
     def _switch(self, state: State, node: MNNode) -> Iterator[State]:
         """Bring a tensor to the demanded layout; the result is that copy, and no other one."""

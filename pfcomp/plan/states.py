@@ -33,13 +33,17 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`there` has the layouts of tensors in local memory, `waiting` those not loaded yet, `images` chosen images."""
+    """`there` has the layouts of tensors in local memory, `waiting` those not loaded yet, `images` chosen images.
+
+    `owed` are steps that are known to follow: results have to be moved to the layouts of their images.
+    """
 
     steps: int
     there: Mapping[str, Layouts]
     waiting: Mapping[str, Waiting]
     images: Mapping[str, Layout]
     trail: Trail | None = None
+    owed: int = 0
 
     def key(self) -> tuple[object, ...]:
         """Equal for states that have the same future."""

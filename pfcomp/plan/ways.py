@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pfcomp.ir.model import LM_WORDS, MNNode
@@ -59,7 +59,8 @@ def bindings(
     """
     if not is_pointwise(node):
         kernel = kernels()[node.op]
-        return list(kernel.bindings(graph.job(node, float_dtype), [offered[name] for name in node.inputs]))
+        job = replace(graph.job(node, float_dtype), wanted=tuple(wanted))
+        return list(kernel.bindings(job, [offered[name] for name in node.inputs]))
     specs = specs_of(node, graph.specs)
     forms = {canonical(form): form for form in pointwise.forms(node, specs, offered)}
     for form in _wanted_forms(node, specs, offered, wanted):

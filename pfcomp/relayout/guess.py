@@ -27,6 +27,8 @@ SELECT = 8
 """Steps beside one for each vector where every PE only keeps a part of what it holds."""
 UNITED, UNITE = 5, 8
 """Long words that a step brings to every PE where MABs unite their parts; other steps."""
+GATHER = 12
+"""Steps from L1BM through L2BM and back, where L1Bs bring together what they held apart."""
 ROW = 64
 BETWEEN_L2BS = 26
 """Long words of the whole value that a step moves between L2Bs, with half the time of MVs."""
@@ -53,6 +55,8 @@ def relay_guess(source: Form, target: Form) -> int:
         return extent(target.layout, Level.ADDR) // VECTOR * (3 if words_apart else 1) + SELECT
     if all(_unites(target.layout, row) for row in changed):
         return extent(target.layout, Level.ADDR) // UNITED + UNITE
+    if not used_bits(source.layout, Level.MAB) and all(_unites(target.layout, row, Level.L1B) for row in changed):
+        return 2 * _words_below(source, Level.L1B) // ROW + words // VECTOR + GATHER
     crossed = {slot.level for row in changed for slot in _sent(source.layout, row)}
     outermost = next((level for level in OUTWARDS if level in crossed), Level.ADDR)
     return _crossing(source, words, outermost)
@@ -81,14 +85,12 @@ def _leaves_words(row: Row) -> bool:
     return (row.source.level, row.target.level) == (Level.W, Level.ADDR)
 
 
-def _unites(target: Layout, row: Row) -> bool:
-    """Addresses move within a PE, or MABs bring together what they held apart."""
+def _unites(target: Layout, row: Row, among: Level = Level.MAB) -> bool:
+    """Addresses move within a PE, or MABs (L1Bs) bring together what they held apart."""
     if row.source is None or row.target is None or row.target.level is not Level.ADDR:
         return False
     level = row.source.level
-    return level is Level.ADDR or (
-        level is Level.MAB and not _bits(row.source, row.size) & used_bits(target, Level.MAB)
-    )
+    return level is Level.ADDR or (level is among and not _bits(row.source, row.size) & used_bits(target, among))
 
 
 def _bits(slot: Slot, size: int) -> int:

@@ -24,7 +24,7 @@ Array = NDArray[np.generic]
 KERNEL = Contraction()
 LM = (Location.LM0, Location.LM1)
 
-TOLERANCE = {"f": 2.0**-22, "g": 2.0**-17, "h": 2.0**-9, "h8": 2.0**-9, "d": 2.0**-50}
+TOLERANCE = {"f": 2.0**-22, "g": 2.0**-17, "h": 2.0**-9, "h8": 2.0**-9, "d": 2.0**-50, "outer": 2.0**-22}
 """Largest error divided by `scale_of` the operands."""
 
 
@@ -262,3 +262,125 @@ def test_useless_offers(text: str) -> None:
     job = job_of((16, 256), (256, 24))
     layout = Layout.parse(text)
     assert not any(same(binding.inputs[0], layout) for binding in KERNEL.bindings(job, [[layout], []]))
+
+
+WANTED = [
+    ("((16:1), (8_MAB:2, 8_L1B:1, 2_MAB:1, 4_PE:1, 2_W:1))", (16, 256), (256, 1024)),
+    ("((8_L1B:1, 2:1, 4_PE:1, 2_W:1), (16_MAB:1, 2:2))", (128, 40), (40, 32)),
+    ("((16:2), (2:1, 4_PE:1, 2_W:1))", (16, 256), (256, 16)),
+    ("((4_L2B:2, 2_L1B:4, 8:1), (2_L1B:1, 3:8, 4_PE:1, 2_W:1))", (60, 50), (50, 44)),
+]
+
+
+@pytest.mark.parametrize("float_dtype", ["float", "pseudo"])
+@pytest.mark.parametrize(("text", "a", "b"), WANTED)
+def test_leaves_the_result_where_it_is_wanted(text: str, a: Shape, b: Shape, float_dtype: str) -> None:
+    layout = Layout.parse(text)
+    job = replace(job_of(a, b, float_dtype), wanted=(layout,))
+    aimed = [binding for binding in KERNEL.bindings(job, ()) if same(binding.outputs[0], layout)]
+    assert aimed
+    for binding in aimed:
+        check(job, binding)
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b"),
+    [
+        ("((16:1), (24:16))", (16, 40), (40, 24)),  # PEs hold copies
+        ("((4_PE:1, 2_W:1, 2:1), (24:2))", (16, 40), (40, 24)),  # the rows of a tile are no neighbours
+        ("((16:1), (3_MAB:1, 4_PE:1, 2_W:1))", (16, 40), (40, 24)),  # no power of two
+        ("((2:1), (16:2), (3:32, 4_PE:1, 2_W:1))", (2, 16, 40), (2, 40, 24)),  # a batch
+    ],
+)
+def test_useless_wishes(text: str, a: Shape, b: Shape) -> None:
+    job = job_of(a, b)
+    wished = replace(job, wanted=(Layout.parse(text),))
+    assert list(KERNEL.bindings(wished, ())) == list(KERNEL.bindings(job, ()))
+
+
+KEPT = [
+    (1, "((8_L2B:1, 4:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))", (16, 256), (256, 16)),
+    (0, "((2:1, 4_PE:1, 2_W:1), (8_L2B:1, 4:2, 8_L1B:1))", (16, 256), (256, 40)),
+    (1, "((2_L1B:4, 3:3), (2_L2B:4, 4_L1B:1, 3:1, 2_W:1, 4_PE:1))", (5, 6), (6, 48)),
+    (0, "((8_L2B:1, 2:3, 4_PE:1, 2_W:1), (3:1))", (100, 3), (3, 2)),
+    (1, "((8_L2B:1, 2:5), (8_L1B:1, 5:1, 4_PE:1, 2_W:1))", (33, 16), (16, 300)),
+]
+
+
+@pytest.mark.parametrize("float_dtype", ["float", "mixed"])
+@pytest.mark.parametrize(("operand", "text", "a", "b"), KEPT)
+def test_outer_products(operand: int, text: str, a: Shape, b: Shape, float_dtype: str) -> None:
+    job = job_of(a, b, float_dtype)
+    offered: list[list[Layout]] = [[], []]
+    offered[operand].append(Layout.parse(text))
+    found = [binding for binding in KERNEL.bindings(job, offered) if binding.variant.startswith("outer")]
+    assert len(found) == 1
+    assert same(found[0].inputs[operand], Layout.parse(text))
+    check(job, found[0])
+
+
+def test_outer_products_at_addresses_that_are_wanted() -> None:
+    wanted = Layout.parse("((16:2), (2:1, 4_PE:1, 2_W:1))")
+    job = replace(job_of((16, 256), (256, 16)), wanted=(wanted,))
+    offered = ([], [Layout.parse("((8_L2B:1, 4:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")])
+    (found,) = (binding for binding in KERNEL.bindings(job, offered) if binding.variant == "outer B")
+    assert same(found.outputs[0], wanted)
+    check(job, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((8_L2B:1, 4:2, 8_L1B:1), (4_MAB:1, 4_PE:1, 2_W:1))",  # MABs do not hold copies
+        "((8_L2B:1, 8:2, 4_MAB:1), (2:1, 4_PE:1, 2_W:1))",
+        "((4_L2B:1, 8:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))",  # the reduced axis over some L2Bs
+        "((8_L2B:1, 4:2, 8_L1B:1), (4:1, 4_PE:1))",  # words hold copies
+    ],
+)
+def test_useless_for_outer_products(text: str) -> None:
+    job = job_of((16, 256), (256, 16))
+    found = KERNEL.bindings(job, ([], [Layout.parse(text)]))
+    assert not any(binding.variant.startswith("outer") for binding in found)
+
+
+TURNED = [
+    (0, "((4_MAB:4, 3:16, 4_PE:1, 2_W:1), (8_L2B:1, 16:1))", (96, 128), (128, 40)),
+    (1, "((40:1), (8_L1B:1, 2:40, 4_PE:1, 2_W:1))", (24, 40), (40, 128)),
+    (1, "((8_L1B:1, 16:3), (3:1, 4_PE:1, 2_W:1))", (70, 128), (128, 24)),
+    (0, "((2:1, 4_PE:1, 2_W:1), (16:2, 16_MAB:1))", (16, 256), (256, 20)),
+]
+
+
+@pytest.mark.parametrize("float_dtype", ["float", "pseudo"])
+@pytest.mark.parametrize(("operand", "text", "a", "b"), TURNED)
+def test_turns_an_operand_while_it_is_read(operand: int, text: str, a: Shape, b: Shape, float_dtype: str) -> None:
+    job, layout = job_of(a, b, float_dtype), Layout.parse(text)
+    offered: list[list[Layout]] = [[], []]
+    offered[operand].append(layout)
+    found = [binding for binding in KERNEL.bindings(job, offered) if len(binding.variant.split()) == 3]
+    assert {binding.variant.split()[1] for binding in found} == {"A", "B"}
+    for binding in found:
+        assert same(binding.inputs[operand], layout)
+        check(job, binding)
+
+
+def test_turns_both_operands_while_they_are_read() -> None:
+    job = job_of((16, 64), (64, 24), "pseudo")
+    offered = (
+        [Layout.parse("((2:1, 4_PE:1, 2_W:1), (8_L1B:1, 8:2))")],
+        [Layout.parse("((8_L1B:1, 8:3), (3:1, 4_PE:1, 2_W:1))")],
+    )
+    found = [binding for binding in KERNEL.bindings(job, offered) if binding.variant.endswith(("AB", "BA"))]
+    assert found
+    for binding in found:
+        check(job, binding)
+
+
+def test_doubles_are_turned_as_well() -> None:
+    job = job_of((12, 32), (32, 8), "double", DType.DOUBLE)
+    layout = Layout.parse("((3:1, 4_PE:1), (8_L1B:1, 4:3))")
+    found = [binding for binding in KERNEL.bindings(job, ([layout], ())) if binding.variant.endswith(" A")]
+    turned = [binding for binding in found if len(binding.variant.split()) == 3]
+    assert turned
+    for binding in turned:
+        check(job, binding)

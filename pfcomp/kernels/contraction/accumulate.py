@@ -17,6 +17,7 @@ from pfcomp.kernels.contraction.access import reads
 from pfcomp.kernels.contraction.deliver import Sink
 from pfcomp.kernels.contraction.loops import Batch, Chunk, Column, Loops, Tile
 from pfcomp.kernels.contraction.modes import Mode
+from pfcomp.kernels.contraction.turner import Turner
 
 MOST_SUMS = 32
 """Accumulators that a block keeps: a quarter of the register files, or half of them where they are wide."""
@@ -34,17 +35,17 @@ class Block:
     groups: Sequence[Four]
 
 
-def blocks(tiles: Sequence[Tile], groups: Sequence[Four]) -> Iterator[Block]:
-    """All pairs of tiles and column groups, in even blocks of at most MOST_SUMS."""
-    height, width = block_shape(len(tiles), len(groups))
+def blocks(tiles: Sequence[Tile], groups: Sequence[Four], unit: int = 1) -> Iterator[Block]:
+    """All pairs of tiles and column groups, in even blocks of at most MOST_SUMS; `unit` groups stay together."""
+    height, width = block_shape(len(tiles), len(groups), unit)
     for row in range(0, len(tiles), height):
         for column in range(0, len(groups), width):
             yield Block(tiles[row : row + height], groups[column : column + width])
 
 
-def block_shape(tiles: int, groups: int) -> tuple[int, int]:
+def block_shape(tiles: int, groups: int, unit: int = 1) -> tuple[int, int]:
     """Tiles and column groups of a block."""
-    width = _even(groups, MOST_GROUPS)
+    width = unit * _even(-(-groups // unit), MOST_GROUPS // unit)
     return _even(tiles, MOST_SUMS // width), width
 
 
@@ -57,24 +58,28 @@ def _even(count: int, most: int) -> int:
 class Accumulator:
     """Emits the multiplications of one job."""
 
-    def __init__(self, builder: Builder, mode: Mode, stationary: MNValue, streamed: MNValue) -> None:
-        self.builder, self.mode = builder, mode
+    def __init__(self, builder: Builder, mode: Mode, stationary: MNValue, streamed: MNValue, loops: Loops) -> None:
+        self.builder, self.mode, self.loops = builder, mode, loops
         self.stationary, self.streamed = stationary, streamed
         self.registers = cycle("xy")
+        self.turner = Turner(builder, mode, self.registers)
+        self.unit = mode.writes if loops.offsets[1] else 1
 
-    def run(self, loops: Loops, sink: Sink) -> None:
+    def run(self, sink: Sink) -> None:
         """All products, delivered block by block."""
-        groups = sink.fours(loops.columns)
-        for batch in loops.batches:
-            for block in blocks(loops.tiles, groups):
-                self._block(batch, block, loops.chunks, sink)
+        columns = self.loops.columns
+        turned = self.loops.offsets[1] is not None
+        groups = [columns[n : n + 4] for n in range(0, len(columns), 4)] if turned else sink.fours(columns)
+        for batch in self.loops.batches:
+            for block in blocks(self.loops.tiles, groups, self.unit):
+                self._block(batch, block, sink)
         sink.finish()
 
-    def _block(self, batch: Batch, block: Block, chunks: Sequence[Chunk], sink: Sink) -> None:
+    def _block(self, batch: Batch, block: Block, sink: Sink) -> None:
         sums: dict[tuple[int, int], Virtual] = {}
-        passes = [(chunk, word) for chunk in chunks for word in self.mode.words]
+        passes = [(chunk, word) for chunk in self.loops.chunks for word in self.mode.words]
         for number, (chunk, word) in enumerate(passes):
-            vectors = [self._vector(batch, chunk, word, group) for group in block.groups]
+            vectors = self._vectors(batch, chunk, word, block.groups)
             for t, tile in enumerate(block.tiles):
                 register = self._load(batch, chunk, word, tile)
                 for g, vector in enumerate(vectors):
@@ -85,21 +90,31 @@ class Accumulator:
                         spots = [batch.spot + tile.spot + column.spot for column in block.groups[g]]
                         sink.take(spots, last.emit)
 
-    def _vector(self, batch: Batch, chunk: Chunk, word: int | None, group: Four) -> Virtual:
-        """Four normalised vectors of the streamed operand."""
+    def _vectors(self, batch: Batch, chunk: Chunk, word: int | None, groups: Sequence[Four]) -> list[Virtual]:
+        """Normalised vectors of the streamed operand, four for each group."""
         start = (self.streamed.address or 0) + batch.streamed + chunk.streamed
-        a, b, c, d = (start + column.address for column in group)
-        return self.builder.op(self.mode.normalise, reads(self.streamed.location, (a, b, c, d), self.mode, word))
+        offsets = self.loops.offsets[1]
+        if offsets is not None:
+            tiles = [start + group[0].address for group in groups[:: self.unit]]
+            return [v for tile in tiles for v in self.turner.rows(self.streamed, tile, offsets, word)]
+        fours = [tuple(start + column.address for column in group) for group in groups]
+        return [self._normalised(self.streamed, four, word) for four in fours]
 
     def _load(self, batch: Batch, chunk: Chunk, word: int | None, tile: Tile) -> str:
         """Normalise a tile into the next matrix register; returns the register."""
-        register = f"$l{next(self.registers)}"
         start = (self.stationary.address or 0) + batch.stationary + chunk.stationary
+        offsets = self.loops.offsets[0]
+        turned = self.turner.rows(self.stationary, start + tile.rows[0], offsets, word) if offsets else []
+        register = f"$l{next(self.registers)}"
         for row in range(0, self.mode.rows, 4):
-            a, b, c, d = (start + address for address in tile.rows[row : row + 4])
-            source = reads(self.stationary.location, (a, b, c, d), self.mode, word)
-            self.builder.op(self.mode.write, self.builder.op(self.mode.normalise, source), to=f"{register}{row}")
+            four = tuple(start + address for address in tile.rows[row : row + 4])
+            value = turned[row // 4] if turned else self._normalised(self.stationary, four, word)
+            self.builder.op(self.mode.write, value, to=f"{register}{row}")
         return register
+
+    def _normalised(self, value: MNValue, addresses: tuple[int, ...], word: int | None) -> Virtual:
+        a, b, c, d = addresses
+        return self.builder.op(self.mode.normalise, reads(value.location, (a, b, c, d), self.mode, word))
 
     def _halfway(self, register: str, vector: Virtual, total: Virtual | None) -> _Last:
         """All operations of a product but the last one, which may have a destination."""

@@ -44,13 +44,13 @@ class Estimate:
         return self.steps + sum(self.loads)
 
 
-def estimate(problem: Problem, split: Split, sizes: Sizes) -> Estimate:
+def estimate(problem: Problem, split: Split, sizes: Sizes, turned: tuple[bool, bool] = (False, False)) -> Estimate:
     """What a way to do the product costs. Operands are in the order (stationary, streamed)."""
     mode = problem.mode
     shared, rows_only, columns_only = _batches(problem, sizes)
     tiles, columns = sizes.tiles * rows_only, sizes.columns * columns_only
     groups = -(-columns // 4)
-    compute: float = shared * _products(problem, sizes.chunks, tiles, groups)
+    compute: float = shared * _products(problem, sizes.chunks, tiles, groups, turned)
     vectors = shared * tiles * groups
     l1, l2, fixed = _delivery(split, vectors, mode.accumulator // 2)
     low = 2 if mode.paired else 1
@@ -85,15 +85,19 @@ def _batches(problem: Problem, sizes: Sizes) -> tuple[int, int, int]:
     return counts[0], counts[1], counts[2]
 
 
-def _products(problem: Problem, chunks: int, tiles: int, groups: int) -> int:
-    """Steps of the busiest of MAU, ALU and matrix writes."""
+def _products(problem: Problem, chunks: int, tiles: int, groups: int, turned: tuple[bool, bool]) -> int:
+    """Steps of the busiest of MAU, ALU and the matrix registers, of which a step has two in all for products, too."""
     mode = problem.mode
-    height, width = block_shape(tiles, groups)
+    height, width = block_shape(tiles, groups, mode.writes if turned[1] else 1)
     blocks = -(-tiles // height) * -(-groups // width)
     passes = blocks * chunks * len(mode.words)
     calc = height * width * len(mode.fma)
     normalise = width + height * mode.writes
-    return passes * max(calc, normalise)
+    if not any(turned):
+        return passes * max(calc, normalise)
+    there = (height * turned[0] + width // mode.writes * turned[1]) * mode.writes
+    writes = height * mode.writes * len(mode.words) + there
+    return blocks * chunks * max(calc * len(mode.words), normalise * len(mode.words), writes, (writes + there) // 2 + 1)
 
 
 def _delivery(split: Split, vectors: int, wide: int) -> tuple[float, float, int]:

@@ -10,6 +10,8 @@ from pfcomp.kernels.contraction.accumulate import Accumulator
 from pfcomp.kernels.contraction.deliver import Direct, Gathered, InPlace, Sink, Turnaround
 from pfcomp.kernels.contraction.loops import Loops, Operands, Spot, loops_of
 from pfcomp.kernels.contraction.modes import MODES, Mode
+from pfcomp.kernels.contraction.outer import NAME
+from pfcomp.kernels.contraction.outer_emit import emit_outer
 from pfcomp.kernels.contraction.scatter import Scatter
 from pfcomp.kernels.padding import fill
 from pfcomp.kernels.reduction.emission import Emission
@@ -20,28 +22,40 @@ from pfcomp.layout import Layout, Level, Subaxis, padded_shape
 L2BS = 8
 
 
-def variant_of(mode: Mode, stationary: int) -> str:
-    """The text of a binding's variant: the mode, and the operand that goes to the matrix registers."""
-    return f"{mode.name} {'AB'[stationary]}"
+Turned = tuple[bool, bool]
 
 
-def parse_variant(text: str) -> tuple[Mode, int]:
-    """Mode and stationary operand of a variant."""
-    name, letter = text.split()
-    return MODES[name], "AB".index(letter)
+def variant_of(mode: Mode, stationary: int, turned: Turned = (False, False)) -> str:
+    """The text of a binding's variant: mode, operand that goes to the matrix registers, operands that are turned.
+
+    `turned` is by role, as in `mapping.Plan`.
+    """
+    letters = "".join("AB"[stationary ^ role] for role in (0, 1) if turned[role])
+    return f"{mode.name} {'AB'[stationary]} {letters}".rstrip()
+
+
+def parse_variant(text: str) -> tuple[Mode, int, Turned]:
+    """Mode, stationary operand and turned roles of a variant."""
+    name, letter, *letters = text.split()
+    stationary = "AB".index(letter)
+    turned = [any("AB"[stationary ^ role] in word for word in letters) for role in (0, 1)]
+    return MODES[name], stationary, (turned[0], turned[1])
 
 
 def emit_contraction(context: KernelContext, variant: str, placed: Placed) -> None:
     """Emit all operations of one matrix product."""
-    mode, row_axis = parse_variant(variant)
+    if variant.startswith(NAME):
+        emit_outer(context, "AB".index(variant.split()[1]), placed)
+        return
+    mode, row_axis, turned = parse_variant(variant)
     stationary, streamed = placed.inputs[row_axis], placed.inputs[1 - row_axis]
     result = placed.outputs[0]
     for number, value in enumerate(placed.inputs):
         if padded_shape(value.layout)[-1 - number] > value.shape[-1 - number]:
             fill(context, value, 0)
-    loops = loops_of(Operands(stationary.layout, streamed.layout, result.layout, row_axis), mode)
+    loops = loops_of(Operands(stationary.layout, streamed.layout, result.layout, row_axis, turned), mode)
     sink = sink_of(context, result, loops, mode)
-    Accumulator(context.builder, mode, stationary, streamed).run(loops, sink)
+    Accumulator(context.builder, mode, stationary, streamed, loops).run(sink)
     if loops.over_l2b:
         _sum_l2bs(context, result)
 

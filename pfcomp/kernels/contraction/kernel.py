@@ -10,8 +10,9 @@ from pfcomp.ir.model import DType
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.contraction.emit import emit_contraction, variant_of
 from pfcomp.kernels.contraction.mapping import layouts_of
+from pfcomp.kernels.contraction.outer import outer_products
 from pfcomp.kernels.contraction.problem import Problem, problems_of
-from pfcomp.kernels.contraction.search import Way, best, best_matching
+from pfcomp.kernels.contraction.search import Way, best, best_aimed, best_matching
 from pfcomp.layout import Layout
 
 DTYPES = (DType.FLOAT, DType.DOUBLE)
@@ -36,7 +37,9 @@ class Contraction:
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """Ways to run the job, good ones first."""
         problems = problems_of(job)
-        return (*_matching(problems, tuple(map(tuple, offered))), *_free(problems))
+        given = tuple(map(tuple, offered))
+        aimed, matching = _aimed(problems, job.wanted), _matching(problems, given, job.wanted)
+        return (*aimed, *matching, *_free(problems), *outer_products(job, given))
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
         """Emit the micro-operations."""
@@ -49,12 +52,19 @@ def _free(problems: tuple[Problem, ...]) -> tuple[Binding, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _matching(problems: tuple[Problem, ...], offered: tuple[tuple[Layout, ...], ...]) -> tuple[Binding, ...]:
-    return tuple(map(binding_of, best_matching(problems, offered)))
+def _matching(
+    problems: tuple[Problem, ...], offered: tuple[tuple[Layout, ...], ...], wanted: tuple[Layout, ...]
+) -> tuple[Binding, ...]:
+    return tuple(map(binding_of, best_matching(problems, offered, wanted)))
+
+
+@lru_cache(maxsize=256)
+def _aimed(problems: tuple[Problem, ...], wanted: tuple[Layout, ...]) -> tuple[Binding, ...]:
+    return tuple(map(binding_of, best_aimed(problems, wanted)))
 
 
 def binding_of(way: Way) -> Binding:
     """The layouts, steps and variant of a way."""
     inputs, result = layouts_of(way.problem, way.plan)
-    variant = variant_of(way.problem.mode, way.problem.row_axis)
+    variant = variant_of(way.problem.mode, way.problem.row_axis, way.plan.turned)
     return Binding(inputs, (result,), way.estimate.steps, variant, moving=way.estimate.moving)

@@ -67,12 +67,17 @@ class Batch:
     spot: Spot
 
 
+Offsets = tuple[int, ...] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Loops:
     """The work of one MAB.
 
-    `pair` is the spot of the second long word of a wide result. `over_mab` tells whether the reduced axis is spread
-    over all MABs, `over_l2b` over all L2Bs; `over_l1b` has the bits of the L1B coordinate that it is spread over.
+    `pair` is the spot of the second long word of a wide result. `offsets` has for each operand (stationary, streamed)
+    that is turned what the reduced indices of a chunk add to its address, None for others. `over_mab` tells whether the
+    reduced axis is spread over all MABs, `over_l2b` over all L2Bs; `over_l1b` has the bits of the L1B coordinate that
+    it is spread over.
     """
 
     batches: tuple[Batch, ...]
@@ -80,6 +85,7 @@ class Loops:
     columns: tuple[Column, ...]
     chunks: tuple[Chunk, ...]
     pair: Spot
+    offsets: tuple[Offsets, Offsets]
     over_mab: bool
     over_l1b: int
     over_l2b: bool
@@ -87,12 +93,16 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Layouts by role. `row_axis` is 0 if the result's rows (second last axis) come from the stationary operand."""
+    """Layouts by role. `row_axis` is 0 if the result's rows (second last axis) come from the stationary operand.
+
+    `turned` tells by role which operand has a tile of its own axis, not of the reduced one, in PEs and words.
+    """
 
     stationary: Layout
     streamed: Layout
     result: Layout
     row_axis: int
+    turned: tuple[bool, bool] = (False, False)
 
     @property
     def rows(self) -> tuple[Subaxis, ...]:
@@ -128,7 +138,7 @@ def _padded_front(axes: tuple[tuple[Subaxis, ...], ...], dims: int) -> tuple[tup
     return ((),) * (dims - len(axes)) + axes
 
 
-class _Axis:
+class Coordinates:
     """The coordinates of all indices of an axis; indices beyond its padded length count as the last one."""
 
     def __init__(self, digits: tuple[Subaxis, ...], count: int | None = None) -> None:
@@ -172,9 +182,12 @@ def loops_of(operands: Operands, mode: Mode) -> Loops:
         else:
             tiles = [Tile(tuple(s.stationary + r for r in t.rows), s.spot + t.spot) for s, t in product(steps, tiles)]
     depth = Layout((operands.depths[0],))
+    chunks, offsets = (
+        _turned_chunks(operands, mode) if any(operands.turned) else (_chunks(operands, mode), (None, None))
+    )
     over_l1b = sum((sub.size - 1) * sub.stride for sub in digits_of(depth, Level.L1B))
     return Loops(
-        tuple(batches), tuple(tiles), tuple(columns), tuple(_chunks(operands, mode)), _pair(operands, mode),
+        tuple(batches), tuple(tiles), tuple(columns), tuple(chunks), _pair(operands, mode), offsets,
         bool(digits_of(depth, Level.MAB)), over_l1b, bool(digits_of(depth, Level.L2B)),
     )  # fmt: skip
 
@@ -192,28 +205,28 @@ def _joint(batch: Batch, step: Batch) -> Batch:
 def _batch_axis(
     stationary: tuple[Subaxis, ...], streamed: tuple[Subaxis, ...], result: tuple[Subaxis, ...]
 ) -> list[Batch]:
-    place = _Axis(result)
-    sides = [_Axis(digits, place.count) for digits in (stationary, streamed)]
+    place = Coordinates(result)
+    sides = [Coordinates(digits, place.count) for digits in (stationary, streamed)]
     local = sides[0].local() & sides[1].local()
     return [Batch(sides[0].address(i), sides[1].address(i), place.spot(i)) for i in map(int, np.flatnonzero(local))]
 
 
 def _tiles(operands: Operands, mode: Mode) -> list[Tile]:
-    place = _Axis(operands.result_rows)
-    source = _Axis(operands.rows, place.count)
+    place = Coordinates(operands.result_rows)
+    source = Coordinates(operands.rows, place.count)
     bases = np.flatnonzero(source.local() & (np.arange(source.count) % mode.rows == 0))
     rows = range(mode.rows)
     return [Tile(tuple(source.address(b + r) for r in rows), place.spot(b)) for b in map(int, bases)]
 
 
 def _columns(operands: Operands) -> list[Column]:
-    source = _Axis(operands.columns)
-    place = _Axis(operands.result_columns, source.count)
+    source = Coordinates(operands.columns)
+    place = Coordinates(operands.result_columns, source.count)
     return [Column(source.address(i), place.spot(i)) for i in map(int, np.flatnonzero(source.local()))]
 
 
 def _chunks(operands: Operands, mode: Mode) -> list[Chunk]:
-    first, second = (_Axis(digits) for digits in operands.depths)
+    first, second = (Coordinates(digits) for digits in operands.depths)
     found = [
         Chunk(first.address(i), second.address(i)) for i in map(int, np.flatnonzero(first.local(Level.PE, Level.W)))
     ]
@@ -226,9 +239,27 @@ def _chunks(operands: Operands, mode: Mode) -> list[Chunk]:
     return even
 
 
+def _turned_chunks(operands: Operands, mode: Mode) -> tuple[list[Chunk], tuple[Offsets, Offsets]]:
+    """The chunks where operands are turned: the other one says which reduced indices go together, in which order."""
+    axes = [Coordinates(digits) for digits in operands.depths]
+    local = np.flatnonzero(axes[0].local() & axes[1].local())
+    for axis, turned in zip(axes, operands.turned, strict=True):
+        if not turned:
+            keys = [axis.at(level)[local] for level in (Level.W, Level.PE, Level.ADDR)]
+            local = local[np.lexsort(keys)]
+    groups = local.reshape(-1, mode.depth)
+    at = [axis.at(Level.ADDR)[groups] for axis in axes]
+    offsets = [found - found[:, :1] for found in at]
+    if any((found != found[0]).any() for found in offsets):
+        raise ValueError("the reduced indices of a chunk lie at different distances in different chunks")
+    chunks = [Chunk(int(first), int(second)) for first, second in zip(at[0][:, 0], at[1][:, 0], strict=True)]
+    known = [tuple(map(int, x[0])) if turned else None for x, turned in zip(offsets, operands.turned, strict=True)]
+    return chunks, (known[0], known[1])
+
+
 def _addresses(chunk: Chunk) -> tuple[int, int]:
     return chunk.stationary, chunk.streamed
 
 
 def _pair(operands: Operands, mode: Mode) -> Spot:
-    return _Axis(operands.result_rows).spot(2) if mode.wide else Spot()
+    return Coordinates(operands.result_rows).spot(2) if mode.wide else Spot()

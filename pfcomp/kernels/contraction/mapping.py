@@ -7,12 +7,12 @@ MABs or L1Bs has digits there that the operands have in addresses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from pfcomp.kernels.contraction.modes import Mode
-from pfcomp.kernels.contraction.problem import Problem, Split
+from pfcomp.kernels.contraction.problem import Four, Problem, Split
 from pfcomp.layout import with_broadcast
 from pfcomp.layout.model import Layout, Level, Subaxis
 
@@ -33,11 +33,18 @@ class Digits:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A way to do a product; `given` has layouts that the operands (stationary, streamed) must keep."""
+    """A way to do a product.
+
+    `given` has layouts that the operands (stationary, streamed) must keep, `result` the one in which the result lies
+    with these digits at addresses of its own. `turned` says which operands have a tile of their own axis in PEs and
+    words, and the reduced axis at addresses there.
+    """
 
     split: Split
     digits: Digits
     given: tuple[Layout | None, Layout | None] = (None, None)
+    result: Layout | None = None
+    turned: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +137,38 @@ def _deal(spread: Axis, columns: int) -> tuple[Axis, Axis]:
 def layouts_of(problem: Problem, plan: Plan) -> tuple[tuple[Layout, Layout], Layout]:
     """The layouts of both operands, in the order of the node, and of the result."""
     digits = plan.digits
-    stationary = plan.given[0] or _operand(problem, digits, problem.stationary, digits.rows, problem.row_axis)
-    streamed = plan.given[1] or _operand(problem, digits, problem.streamed, digits.columns, 1 - problem.row_axis)
+    own = [(digits.rows, digits.depth), (digits.columns, digits.depth)]
+    pairs = [_turned(problem.mode, *axes) if turned else axes for axes, turned in zip(own, plan.turned, strict=True)]
+    stationary = plan.given[0] or _operand(problem, digits, problem.stationary, pairs[0], problem.row_axis)
+    streamed = plan.given[1] or _operand(problem, digits, problem.streamed, pairs[1], 1 - problem.row_axis)
     operands = (stationary, streamed) if problem.row_axis == 0 else (streamed, stationary)
-    result = _result(problem, digits, sizes_of(problem, plan))
+    result = plan.result or _result(problem, digits, sizes_of(problem, plan))
     return (with_broadcast(operands[0]), with_broadcast(operands[1])), with_broadcast(result)
 
 
-def _operand(problem: Problem, digits: Digits, batch: tuple[int, ...], own: Axis, position: int) -> Layout:
-    """The first (`position` 0) or second operand: own indices at neighbouring addresses, then chunks, then batch."""
-    low = 2 if None in digits.depth else 1
-    inner, stride = strided(own, low)
-    depth, stride = strided(digits.depth, stride)
-    axes = _batch_axes(problem, digits, batch, stride)
-    return Layout((*axes, inner, depth) if position == 0 else (*axes, depth, inner))
+def _turned(mode: Mode, own: Axis, depth: Marked) -> tuple[Axis, Marked]:
+    """Both axes of an operand that is turned tile by tile while it is read."""
+    first = depth.index(mode.depth_digits[0])
+    after = first + len(mode.depth_digits)
+    tile = tuple(sub for sub in mode.row_digits if sub)
+    return (
+        (*own[:-1], Subaxis(_ceil(own[-1].size, mode.rows)), *tile),
+        (*depth[:first], Subaxis(mode.depth), *depth[after:]),
+    )
+
+
+def _operand(
+    problem: Problem, digits: Digits, batch: tuple[int, ...], axes: tuple[Axis, Marked], position: int
+) -> Layout:
+    """The first (`position` 0) or second operand: own indices at neighbouring addresses, then chunks, then batch.
+
+    `axes` are the digits of its own axis and of the reduced one.
+    """
+    low = 2 if None in axes[1] else 1
+    inner, stride = strided(axes[0], low)
+    depth, stride = strided(axes[1], stride)
+    outer = _batch_axes(problem, digits, batch, stride)
+    return Layout((*outer, inner, depth) if position == 0 else (*outer, depth, inner))
 
 
 def strided(axis: Marked, stride: int) -> tuple[Axis, int]:
@@ -202,12 +227,36 @@ def divisible(axis: Axis, parts: int) -> bool:
     return axis[-1].level is Level.ADDR and axis[-1].size % parts == 0
 
 
+def split_of(digits: Digits) -> Split:
+    """The factors of the digits, without any scattering."""
+    axes = ([sub for axis in digits.batch for sub in axis], digits.rows, digits.columns, digits.depth)
+    l2b, l1b, mab = (_ways(axes, level) for level in (Level.L2B, Level.L1B, Level.MAB))
+    return Split(l2b, l1b, mab)
+
+
+def _ways(axes: Iterable[Sequence[Subaxis | None]], level: Level) -> Four:
+    b, r, c, d = (prod(sub.size for sub in axis if sub and sub.level is level) for axis in axes)
+    return b, r, c, d
+
+
 def usable(problem: Problem, plan: Plan) -> bool:
     """Whether the digits leave room for tiles and for what is scattered."""
     sizes = sizes_of(problem, plan)
     rows = problem.mode.rows * prod(sub.size for sub in sizes.spread_tiles)
     columns = prod(sub.size for sub in sizes.spread_columns)
     return divisible(plan.digits.rows, rows) and divisible(plan.digits.columns, columns)
+
+
+def joined(axis: Axis) -> Axis:
+    """The last two digits as one if both are addresses, whatever their strides are."""
+    if len(axis) > 1 and axis[-2].level is axis[-1].level is Level.ADDR:
+        return (*axis[:-2], Subaxis(axis[-2].size * axis[-1].size))
+    return axis
+
+
+def can_turn(mode: Mode, own: Axis) -> bool:
+    """Whether an operand with this axis of its own may be turned while it is read: it has whole tiles at addresses."""
+    return mode.turns and own[-1].level is Level.ADDR and own[-1].size % mode.rows == 0
 
 
 def used(digits: Sequence[Subaxis | None], level: Level) -> int:

@@ -6,12 +6,12 @@ axes, and its own axis is spread over what the given operand holds copies in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from pfcomp.kernels.contraction.mapping import Axis, Digits, Marked, Plan, usable, used
+from pfcomp.kernels.contraction.mapping import Axis, Digits, Marked, Plan, joined, split_of, usable, used
 from pfcomp.kernels.contraction.problem import Four, Problem, Split
 from pfcomp.layout.canonical import canonical
 from pfcomp.layout.model import Layout, Level, Subaxis
@@ -22,12 +22,13 @@ INSIDE = (Level.PE, Level.W)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An operand's digits by role, and its layout."""
+    """An operand's digits by role, and its layout; `turned` operands have these digits when they have been read."""
 
     layout: Layout
     batch: tuple[Axis, ...]
     own: Axis
     depth: Marked
+    turned: bool = False
 
     def bits(self, level: Level) -> int:
         """The coordinate bits of a level that the operand uses."""
@@ -35,17 +36,34 @@ class Given:
 
 
 def matching(problem: Problem, offered: Sequence[Sequence[Layout]]) -> Iterator[Plan]:
-    """Plans that keep offered layouts of one operand or of both."""
+    """Plans that keep offered layouts of one operand or of both; some are turned while they are read."""
     if not offered:
         return
-    sides = [_readable(problem, offered[problem.row_axis ^ role], role) for role in (0, 1)]
+    sides = [
+        _readable(problem, layouts, role) + _turnable(problem, layouts, role)
+        for role, layouts in enumerate((offered[problem.row_axis], offered[1 - problem.row_axis]))
+    ]
     for first, second in product(*sides):
         if _compatible(first, second):
-            yield from _scattered(problem, _digits(problem, first, second), (first.layout, second.layout))
+            yield from _scattered(problem, _digits(problem, first, second), (first, second))
     for role, givens in enumerate(sides):
         for given in givens:
             for digits in _with_other(problem, given, role):
-                yield from _scattered(problem, digits, (None, given.layout) if role else (given.layout, None))
+                yield from _scattered(problem, digits, (None, given) if role else (given, None))
+
+
+def _turnable(problem: Problem, layouts: Sequence[Layout], role: int) -> list[Given]:
+    """The layouts with a whole tile of the own axis in PEs and words and with whole chunks at addresses."""
+    own_axis = -2 + (problem.row_axis ^ role)
+    tile, found = tuple(sub for sub in problem.mode.row_digits if sub), []
+    for layout in layouts if problem.mode.turns else ():
+        axes = canonical(layout).axes
+        own, swapped = axes[own_axis], _swapped(axes[own_axis], axes[-3 - own_axis], problem)
+        if swapped is not None and own[-len(tile) :] == tile:
+            batch = _front(axes[:-2], len(problem.batch), _batch_shape(problem, role))
+            whole = joined((*own[: -len(tile)], Subaxis(problem.mode.rows)))
+            found.append(Given(layout, batch, whole, swapped[1], turned=True))
+    return [given for given in found if _whole(problem, given)]
 
 
 def turned(problem: Problem, offered: Sequence[Sequence[Layout]]) -> Iterator[Plan]:
@@ -189,25 +207,16 @@ def _other(given: Given, size: int, unit: int) -> Iterator[Axis]:
             yield (*spatial, Subaxis(left))
 
 
-def _scattered(problem: Problem, digits: Digits, given: tuple[Layout | None, Layout | None]) -> Iterator[Plan]:
-    """The plan for every way to bring sums back."""
-    split = _split(digits)
-    for scatter in scatters(split.l1b, split.mab):
-        plan = Plan(Split(split.l2b, split.l1b, split.mab, scatter), digits, given)
+def _scattered(problem: Problem, digits: Digits, given: tuple[Given | None, Given | None]) -> Iterator[Plan]:
+    """The plan for every way to bring sums back; vectors that are turned have an order that scattering may not like."""
+    split = split_of(digits)
+    first, second = given
+    layouts = (first.layout if first else None, second.layout if second else None)
+    turned = (first is not None and first.turned, second is not None and second.turned)
+    for scatter in scatters(split.l1b, split.mab) if not turned[1] else ((),):
+        plan = Plan(Split(split.l2b, split.l1b, split.mab, scatter), digits, layouts, turned=turned)
         if usable(problem, plan):
             yield plan
-
-
-def _split(digits: Digits) -> Split:
-    """The factors of the digits."""
-    axes = ([sub for axis in digits.batch for sub in axis], digits.rows, digits.columns, digits.depth)
-    l2b, l1b, mab = (_ways(axes, level) for level in GRID)
-    return Split(l2b, l1b, mab)
-
-
-def _ways(axes: Iterable[Sequence[Subaxis | None]], level: Level) -> Four:
-    b, r, c, d = (prod(sub.size for sub in axis if sub and sub.level is level) for axis in axes)
-    return b, r, c, d
 
 
 def scatters(l1b: Four, mab: Four) -> Iterator[tuple[Level, ...]]:

@@ -54,6 +54,16 @@ class Mode:
         return self.accumulator == 4
 
     @property
+    def read(self) -> str:
+        """The operation that reads columns of a matrix register as vectors."""
+        return self.write.replace("write", "read")
+
+    @property
+    def turns(self) -> bool:
+        """True if a tile of an operand can be turned inside a matrix register: rows and columns are alike."""
+        return not self.paired and not self.wide
+
+    @property
     def writes(self) -> int:
         """Steps that write one tile into a matrix register."""
         return self.rows // 4

@@ -9,6 +9,7 @@ from itertools import product
 from math import prod
 
 from pfcomp.ir.model import LM_WORDS
+from pfcomp.kernels.contraction.aimed import aimed, readdressed
 from pfcomp.kernels.contraction.cost import Estimate, estimate
 from pfcomp.kernels.contraction.mapping import Plan, plan_of, sizes_of
 from pfcomp.kernels.contraction.match import matching, scatters, turned
@@ -19,6 +20,7 @@ MOST = 60
 """Ways that are proposed for a job, besides those that take an operand as it is."""
 MOST_MATCHING = 8
 MOST_TURNED = 4
+MOST_AIMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def ways(problem: Problem) -> Iterator[Way]:
 
 
 def _costed(problem: Problem, plan: Plan) -> Iterator[Way]:
-    found = estimate(problem, plan.split, sizes_of(problem, plan))
+    found = estimate(problem, plan.split, sizes_of(problem, plan), plan.turned)
     if max(found.words) <= LM_WORDS and sum(found.words) - max(found.words) <= LM_WORDS:
         yield Way(problem, plan, found)
 
@@ -103,13 +105,31 @@ def best(problems: tuple[Problem, ...]) -> tuple[Way, ...]:
     return _varied(found, _ORDERS, _kind, MOST)
 
 
-def best_matching(problems: Sequence[Problem], offered: Sequence[Sequence[Layout]]) -> tuple[Way, ...]:
-    """The best ways that take operands in offered layouts."""
-    found = [way for problem in problems for plan in matching(problem, offered) for way in _costed(problem, plan)]
+def best_matching(
+    problems: Sequence[Problem], offered: Sequence[Sequence[Layout]], wanted: Sequence[Layout] = ()
+) -> tuple[Way, ...]:
+    """The best ways that take operands in offered layouts, if possible with the result at the addresses wanted."""
+    found = [
+        way
+        for problem in problems
+        for plan in matching(problem, offered)
+        for way in _costed(problem, readdressed(problem, plan, wanted))
+    ]
     others = [way for problem in problems for plan in turned(problem, offered) for way in _costed(problem, plan)]
     orders: tuple[Order, ...] = (_left_to_load, lambda way: way.plan.given.count(None) * LM_WORDS + _left_to_load(way))
-    matched = _varied(found, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING)
-    return matched + _varied(others, (lambda way: way.estimate.steps,), _kind, MOST_TURNED)
+    straight = [way for way in found if not any(way.plan.turned)]
+    turning = [way for way in found if any(way.plan.turned)]
+    return (
+        *_varied(straight, orders, lambda way: (*_kind(way), way.plan.given), MOST_MATCHING),
+        *_varied(turning, orders, lambda way: (*_kind(way), way.plan.given), MOST_TURNED),
+        *_varied(others, (lambda way: way.estimate.steps,), _kind, MOST_TURNED),
+    )
+
+
+def best_aimed(problems: Sequence[Problem], wanted: Sequence[Layout]) -> tuple[Way, ...]:
+    """The best ways that leave the result in a wanted layout."""
+    found = [way for problem in problems for plan in aimed(problem, wanted) for way in _costed(problem, plan)]
+    return _varied(found, _ORDERS[:2], lambda way: (*_kind(way), way.plan.turned), MOST_AIMED)
 
 
 def _left_to_load(way: Way) -> int:

@@ -100,6 +100,13 @@ class LaneReduction:
             self.local.send(up, x, operands.l1bm(buffer + position * self.form.words))
         self._combine(self._over_l2bs(self._over_l1bs(buffer, words)), len(sent), finish)
 
+    def summed(self, buffer: int, words: int) -> int:
+        """Sums over L1Bs and L2Bs of `words` long words of L1BM, where the network forms all of them.
+
+        Returns where they lie in L1BM afterwards.
+        """
+        return self._down(self._over_l2bs(self._over_l1bs(buffer, words)), 0, 0)
+
     def _inside(self, x: Value) -> Value:
         """Reduce over words and PEs, and over MABs if the network cannot."""
         if any(field.reduced for field in self.fields.values()):
