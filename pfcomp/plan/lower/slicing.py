@@ -138,12 +138,12 @@ class _Cutter:
         piece = _piece_name(name, position)
         if piece in self.known:
             return piece
-        form = self.form[name]
-        for axis, (number, cut) in enumerate(zip(position, form, strict=True)):
-            if number is not None and not cut:
-                return self._cut_out(name, position, axis)
-        axis = next(k for k, (number, cut) in enumerate(zip(position, form, strict=True)) if number is None and cut)
-        return self._join(name, position, axis)
+        axes = list(enumerate(zip(position, self.form[name], strict=True)))
+        joined = next((axis for axis, (number, cut) in axes if number is None and cut), None)
+        if joined is not None:  # of every piece only the part that is needed
+            return self._join(name, position, joined)
+        whole = next(axis for axis, (number, cut) in axes if number is not None and not cut)
+        return self._cut_out(name, position, whole)
 
     def _cut_out(self, name: str, position: Position, axis: int) -> str:
         source = self._get(name, _with(position, axis, None))
