@@ -46,14 +46,20 @@ def address_strides(extents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def layout_of(shape: tuple[int, ...], table: AxisTable) -> Layout:
-    """The layout of a value of `shape` under an axis table: outer digits, address, inner digits; the rest copies."""
+    """The layout of a value of `shape` under an axis table: outer digits, address, inner digits; the rest copies.
+
+    An address digit that is no power of two comes before the outer ones: then the places where all layouts of an axis
+    are cut are powers of two, and any two of them differ by an exchange of digits only.
+    """
     extents = address_extents(shape, table)
     strides = address_strides(extents)
     axes: list[tuple[Subaxis, ...]] = []
     for k, n in enumerate(shape):
         digits = table[len(shape) - 1 - k]
         here = Subaxis(extents[k], Level.ADDR, strides[k])
-        axes.append(() if n == 1 else (*digits.outer, here, *digits.inner))
+        even = extents[k] & (extents[k] - 1) == 0
+        slower = (*digits.outer, here) if even else (here, *digits.outer)
+        axes.append(() if n == 1 else (*slower, *digits.inner))
     return _with_copies(Layout(tuple(axes)))
 
 

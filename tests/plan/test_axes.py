@@ -12,6 +12,7 @@ from pfcomp.layout import Layout, Level
 from pfcomp.layout.places import places
 from pfcomp.layout.verify import verify
 from pfcomp.plan.axes import OUTER_LEVELS, layout_of, spread_axes, table_of
+from pfcomp.relayout.moves.rows import exchange_of
 
 SHAPES = st.lists(st.integers(1, 40), max_size=6).map(tuple)
 LEVELS = st.lists(st.sampled_from(OUTER_LEVELS), unique=True).map(tuple)
@@ -44,8 +45,16 @@ def test_layouts_are_valid_and_read_back(shape: tuple[int, ...], levels: tuple[L
 
 @given(SHAPES.filter(lambda s: all(n > 1 for n in s)), LEVELS, st.booleans())
 def test_the_table_is_found_in_its_layout(shape: tuple[int, ...], levels: tuple[Level, ...], words: bool) -> None:
-    table = spread_axes(tuple(reversed(shape)), levels, spread_words=words)
-    assert table_of(layout_of(shape, table)) == table
+    layout = layout_of(shape, spread_axes(tuple(reversed(shape)), levels, spread_words=words))
+    assert layout_of(shape, table_of(layout)) == layout
+
+
+@given(st.integers(2, 40_000), LEVELS, LEVELS)
+def test_layouts_of_an_axis_differ_by_an_exchange_of_digits(
+    length: int, before: tuple[Level, ...], after: tuple[Level, ...]
+) -> None:
+    layouts = [layout_of((length,), spread_axes((length,), levels, spread_words=True)) for levels in (before, after)]
+    assert exchange_of(*layouts) is not None
 
 
 @given(st.data(), st.lists(st.integers(1, 12), min_size=1, max_size=4).map(tuple), LEVELS, st.booleans())
