@@ -61,7 +61,10 @@ class Sizes:
 
 
 def plan_of(problem: Problem, split: Split) -> Plan:
-    """The plan in which every axis has its digits in the order L2B, L1B, MAB, addresses, tile; all of them even."""
+    """The plan in which every axis has its digits in the order L2B, L1B, MAB, addresses, tile.
+
+    What is odd in the number of addresses comes before all others, so that axes are cut at powers of two.
+    """
     mode = problem.mode
     rows, columns = problem.rows, _ceil(problem.columns, split.ways(2))
     spread = [prod(sub.size for sub in axis) for axis in _spread_of(mode, split, columns)]
@@ -72,12 +75,20 @@ def plan_of(problem: Problem, split: Split) -> Plan:
     chunks = _ceil(problem.depth, split.ways(3) * mode.depth)
     longest = problem.longest_batch
     batch = tuple(
-        (*split.digits(0), Subaxis(_ceil(size, split.ways(0)))) if number == longest else (Subaxis(size),)
+        _behind(split.digits(0), _ceil(size, split.ways(0))) if number == longest else (Subaxis(size),)
         for number, size in enumerate(problem.batch)
     )
-    depth = (*split.digits(3), Subaxis(chunks), *mode.depth_digits)
-    digits = Digits(batch, (*split.digits(1), Subaxis(rows)), (*split.digits(2), Subaxis(columns)), depth)
+    depth = (*_behind(split.digits(3), chunks), *mode.depth_digits)
+    digits = Digits(batch, _behind(split.digits(1), rows), _behind(split.digits(2), columns), depth)
     return Plan(split, digits)
+
+
+def _behind(spread: Axis, count: int) -> Axis:
+    """An axis with `count` addresses behind the digits that are spread, their odd factor before them."""
+    even = count & -count
+    if not spread or even == count:
+        return (*spread, Subaxis(count))
+    return (Subaxis(count // even), *spread, *((Subaxis(even),) if even > 1 else ()))
 
 
 def sizes_of(problem: Problem, plan: Plan) -> Sizes:
