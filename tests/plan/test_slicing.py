@@ -89,7 +89,8 @@ CASES: dict[str, Case] = {
         (
             N("MatMul", "xw", "h"), N("Add", "hb", "a"), N("Relu", "a", "r"), N("Sub", "rt", "d"),
             N("Sign", "r", "s"), N("Mul", "ds", "g"), N("Transpose", "x", "X", {"perm": (1, 0)}),
-            N("MatMul", "Xg", "W"), N("Sub", "wW", "v"), N("ReduceSum", "gz", "B", {"keepdims": 0}), N("Sub", "bB", "c"),
+            N("MatMul", "Xg", "W"), N("Sub", "wW", "v"),
+            N("ReduceSum", "gz", "B", {"keepdims": 0}), N("Sub", "bB", "c"),
         ),
         {"x": f(2048, 64), "w": f(64, 128), "b": f(128), "t": f(2048, 128)}, {"v": FLOAT, "c": FLOAT}, "xt", 0.05,
         {"z": ints(0)},
