@@ -21,6 +21,6 @@ def kernels() -> KernelTable:
         "MatMul": Contraction(),
         "CumSum": CumSum(),
         "TopK": TopK(),
-        "Gather GatherElements ScatterElements": Indexing(),
+        "Gather GatherElements ScatterElements ScatterRows": Indexing(),
     }
     return {op: kernel for names, kernel in families.items() for op in names.split()}

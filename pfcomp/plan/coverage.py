@@ -17,8 +17,8 @@ from pfcomp.plan.lower.build import refusal
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph, Lowering
 from pfcomp.plan.lower.rules import RULES, apply
 
-EXTRA = frozenset({"Rsqrt"})
-"""Element-wise operators that ONNX does not have."""
+EXTRA = frozenset({"Rsqrt", "ScatterRows"})
+"""Operators that ONNX does not have."""
 
 
 @dataclass(frozen=True, slots=True)

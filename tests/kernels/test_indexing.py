@@ -29,10 +29,8 @@ class Memory:
         self.next[location] += value.size + 4
         return value
 
-    def scratch(self, words: int) -> MNValue:
-        value = held("scratch", (words,), f"(({words}:1))", LM0, self.next[LM0], DType.LONG)
-        self.next[LM0] += value.size + 4
-        return value
+    def scratch(self, words: int, location: Location) -> MNValue:
+        return self.place("scratch", Spec((words,), DType.LONG), Layout.parse(f"(({words}:1))"), location)
 
 
 def run(job: Job, arrays: list[Array], locations: str, binding: Binding) -> tuple[Array, int]:
@@ -44,7 +42,7 @@ def run(job: Job, arrays: list[Array], locations: str, binding: Binding) -> tupl
         for k, (spec, layout) in enumerate(zip(job.inputs, binding.inputs, strict=True))
     )
     output = memory.place("y", job.outputs[0], binding.outputs[0], where[-1])
-    placed = Placed(inputs, (output,), tuple(memory.scratch(one.words) for one in binding.scratch))
+    placed = Placed(inputs, (output,), tuple(memory.scratch(one.words, one.location or LM0) for one in binding.scratch))
     ran = run_kernel(
         lambda context: Indexing().emit(context, job, binding, placed), list(zip(inputs, arrays, strict=True)), [output]
     )
@@ -54,6 +52,21 @@ def run(job: Job, arrays: list[Array], locations: str, binding: Binding) -> tupl
 def job_of(op: str, arrays: list[tuple[Array, DType]], shape: tuple[int, ...], **attributes: int | str) -> Job:
     inputs = tuple(Spec(array.shape, dtype) for array, dtype in arrays)
     return Job(op, inputs, (Spec(shape, arrays[0][1]),), tuple(attributes.items()))
+
+
+def scattered(
+    data: Array, indices: Array, updates: Array, axis: int, reduction: str, *, whole_rows: bool = False
+) -> Array:
+    """Updates written one after the other; with `whole_rows` there is one index for all elements of a row."""
+    expected = data.copy()
+    for at in np.ndindex(*updates.shape):
+        index = int(indices[at[axis]] if whole_rows else indices[at])
+        place = (*at[:axis], index % data.shape[axis], *at[axis + 1 :])
+        old, new = expected[place], updates[at]
+        expected[place] = {"none": new, "add": old + new, "mul": old * new, "max": max(old, new), "min": min(old, new)}[
+            reduction
+        ]
+    return expected
 
 
 def bindings(job: Job, offered: str = "") -> Iterator[Binding]:
@@ -157,6 +170,10 @@ SCATTERS = [
     ((9, 7, 1000), (3, 7, 1000), 0, DType.LONG, DType.LONG, "add", "0011"),
     ((40,), (9,), 0, DType.FLOAT, DType.LONG, "mul", "1110"),
     ((40,), (9,), 0, DType.BOOL, DType.LONG, "none", "1011"),
+    ((3000, 8), (20, 8), 0, DType.FLOAT, DType.LONG, "add", "0101"),
+    ((4, 9000), (4, 37), 1, DType.FLOAT, DType.INT, "add", "0010"),
+    ((5, 9000), (3, 37), 1, DType.LONG, DType.LONG, "none", "0101"),
+    ((2, 700, 30), (2, 4, 30), 1, DType.INT, DType.INT, "max", "1011"),
 ]
 
 
@@ -182,13 +199,7 @@ def test_scatter_elements(
     else:
         indices = rng.integers(-shape[axis], shape[axis], index)
     indices = indices.astype(HOST[kind])
-    expected = data.copy()
-    for at in np.ndindex(*index):
-        place = (*at[:axis], int(indices[at]) % shape[axis], *at[axis + 1 :])
-        old, new = expected[place], updates[at]
-        expected[place] = {"none": new, "add": old + new, "mul": old * new, "max": max(old, new), "min": min(old, new)}[
-            reduction
-        ]
+    expected = scattered(data, indices, updates, axis, reduction)
     job = job_of(
         "ScatterElements",
         [(data, dtype), (indices, kind), (updates, dtype)],
@@ -196,8 +207,47 @@ def test_scatter_elements(
         axis=axis,
         reduction=reduction,
     )
-    result, _ = run(job, [data, indices, updates], locations, next(bindings(job)))
-    np.testing.assert_allclose(result, expected, rtol=1e-6 * 20 if dtype is DType.FLOAT else 1e-12)
+    for binding in bindings(job):
+        result, _ = run(job, [data, indices, updates], locations, binding)
+        np.testing.assert_allclose(result, expected, rtol=1e-6 * 20 if dtype is DType.FLOAT else 1e-12)
+
+
+ROWS = [
+    ((30, 64), 11, 0, DType.FLOAT, DType.LONG, "add", "0101"),
+    ((3000, 64), 50, 0, DType.FLOAT, DType.INT, "add", "1110"),
+    ((3000, 100), 30, 0, DType.FLOAT, DType.LONG, "none", "1001"),
+    ((4000, 2, 3), 21, 0, DType.INT, DType.LONG, "max", "0000"),
+    ((3, 5000, 5), 17, 1, DType.LONG, DType.INT, "add", "1011"),
+    ((2, 9, 20000), 5, 1, DType.FLOAT, DType.LONG, "mul", "1110"),
+    ((9, 20000), 13, 0, DType.DOUBLE, DType.LONG, "mul", "0111"),
+    ((9000, 33), 40, 0, DType.DOUBLE, DType.INT, "min", "1100"),
+    ((70000,), 40, 0, DType.FLOAT, DType.INT, "add", "1110"),
+    ((5000, 4), 9, 0, DType.BOOL, DType.LONG, "none", "1101"),
+]
+
+
+@pytest.mark.parametrize(("shape", "count", "axis", "dtype", "kind", "reduction", "locations"), ROWS)
+def test_scatter_rows(
+    shape: tuple[int, ...], count: int, axis: int, dtype: DType, kind: DType, reduction: str, locations: str
+) -> None:
+    """Half of the rows are chosen again and again, some from the end; the last one of equal rows stays."""
+    rng = np.random.default_rng(5)
+    updates = numbers((*shape[:axis], count, *shape[axis + 1 :]), dtype, 3)
+    indices = rng.integers(-shape[axis], shape[axis], count)
+    indices[::2] = rng.choice(indices[:3], len(indices[::2]))
+    indices = indices.astype(HOST[kind])
+    attributes: dict[str, int | str] = {"axis": axis, "reduction": reduction}
+    for data in (numbers(shape, dtype), np.zeros(shape, HOST[dtype])):
+        given = [(data, dtype)] if data.any() else []
+        extra = {} if given else {"fill": 0}
+        job = job_of("ScatterRows", [(updates, dtype), (indices, kind), *given], shape, **attributes, **extra)
+        expected = scattered(data, indices, updates, axis, reduction, whole_rows=True)
+        ways = list(bindings(job))
+        assert ways
+        for binding in ways:
+            places = locations if given else locations[:2] + locations[-1]
+            result, _ = run(job, [updates, indices, *[array for array, _ in given]], places, binding)
+            np.testing.assert_allclose(result, expected, rtol=1e-5 if dtype is DType.FLOAT else 1e-12)
 
 
 def test_indices_outside_write_nothing() -> None:
@@ -219,7 +269,7 @@ def test_refusals() -> None:
     indices = np.zeros((6, 5), np.int64)
     beyond = job_of("GatherElements", [(data, DType.INT), (indices, DType.LONG)], (6, 5), axis=0)
     assert "more indices than data in axis 1" in Indexing().refuse(beyond)
-    huge = Job("Gather", (Spec((1 << 20, 640), DType.FLOAT), Spec((3,), DType.LONG)), (), (("axis", 0),))
+    huge = Job("Gather", (Spec((1 << 22, 640), DType.FLOAT), Spec((3,), DType.LONG)), (), (("axis", 0),))
     assert "long words in each PE" in Indexing().refuse(huge)
     types = (Spec((5, 4), DType.INT), Spec((5, 4), DType.LONG), Spec((5, 4), DType.INT))
     product = Job("ScatterElements", types, (), (("axis", 0), ("reduction", "mul")))

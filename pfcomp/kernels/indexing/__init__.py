@@ -1,4 +1,4 @@
-"""Gather, GatherElements and ScatterElements by indices that are computed at run time (backend-movement.md 5.4)."""
+"""Gathers and scatters by indices that are computed at run time (backend-movement.md 5.4)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.indexing.elements import GatherElements
 from pfcomp.kernels.indexing.gather import Gather
 from pfcomp.kernels.indexing.scatter import ScatterElements
+from pfcomp.kernels.indexing.scatter_rows import ScatterRows
 from pfcomp.layout import Layout
 
 __all__ = ["Indexing"]
@@ -26,6 +27,7 @@ _OPERATORS: dict[str, _Operator] = {
     "Gather": Gather(),
     "GatherElements": GatherElements(),
     "ScatterElements": ScatterElements(),
+    "ScatterRows": ScatterRows(),
 }
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pfcomp.ir.model import LM_WORDS, DType, Location, MNValue
 from pfcomp.isa.model import CYCLES, Address, Operand, Place
 from pfcomp.kernels import operands
-from pfcomp.kernels.api import Job, KernelContext, Scratch
+from pfcomp.kernels.api import Job, KernelContext, Scratch, Spec
 from pfcomp.kernels.indexing.forms import axis_of, data_layout
 from pfcomp.layout import Layout
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 
 INDEX_TYPES = (DType.INT, DType.LONG)
+PES = 4096
+"""Places over which an axis can be spread."""
+SPREAD_FROM = 512
+"""Long words of data in each PE from which on the indexed axis may be spread as well."""
 
 
 def refuse_data(job: Job) -> str:
@@ -26,11 +30,20 @@ def refuse_data(job: Job) -> str:
     return ""
 
 
-def refuse_size(job: Job) -> str:
-    """Why the data does not fit, if its axis shall lie in each PE."""
-    data = job.inputs[0]
-    size = extent(data_layout(data.shape, axis_of(job), data.dtype.bits), Level.ADDR)
+def refuse_size(job: Job, *, spread: bool = False) -> str:
+    """Why the data does not fit, if its axis shall lie in each PE, or be spread: other axes can be cut."""
+    length = job.inputs[0].shape[axis_of(job)]
+    size = -(-length // PES) if spread else length
     return f"{job.op} of {size} long words in each PE, more than local memory has" if size > LM_WORDS else ""
+
+
+def data_layouts(data: Spec, axis: int, *, always: bool = False) -> Iterator[Layout]:
+    """Layouts for writing: the indexed axis in each PE, if that is not long, and spread if it is, or `always`."""
+    own = data_layout(data.shape, axis, data.dtype.bits)
+    if extent(own, Level.ADDR) <= LM_WORDS:
+        yield own
+    if always or extent(own, Level.ADDR) > SPREAD_FROM:
+        yield data_layout(data.shape, axis, data.dtype.bits, spread=True)
 
 
 def copy_of(layout: Layout) -> Scratch:

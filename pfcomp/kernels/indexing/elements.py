@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pfcomp.ir.model import LM_WORDS, DType, MNValue
-from pfcomp.isa.model import CYCLES, Operand
+from pfcomp.isa.model import CYCLES
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
@@ -47,9 +47,13 @@ class Lanes:
 
 
 def lanes_of(job: Job, layout: Layout, *, spread: bool) -> Lanes | None:
-    """The lanes for data in a layout; `spread`: indices of one axis may lie in several places that hold the data."""
+    """The lanes for data in a layout.
+
+    `spread`: indices of one axis may lie in several places that hold the data, else the data of one axis may lie in
+    several places, to all of which the index comes.
+    """
     axis, layout = axis_of(job), canonical(layout)
-    rows = rows_of(layout, axis)
+    rows = rows_of(layout, axis, spread=not spread)
     if rows is None:
         return None
     length = job.inputs[1].shape[axis]
@@ -74,9 +78,7 @@ def refuse_lanes(job: Job) -> str:
     if len(index.shape) != len(data.shape):
         return f"{job.op} with indices of another rank than the data"
     beyond = [n for n in range(len(data.shape)) if n != axis and index.shape[n] > data.shape[n]]
-    return (
-        f"{job.op} with more indices than data in axis {beyond[0]}" if beyond else refuse_data(job) or refuse_size(job)
-    )
+    return f"{job.op} with more indices than data in axis {beyond[0]}" if beyond else refuse_data(job)
 
 
 class LaneIndex:
@@ -89,23 +91,25 @@ class LaneIndex:
         """T for each part in turn: the word (None for both) that it is for, and the indices, long words for it."""
         dtype, emitter = self.indices.dtype, self.emitter
         if not self.lanes.split:
-            index = emitter.normal(self._vector(addresses), dtype)
+            index = self._local(addresses)
             emitter.load(index, dtype)
             yield None, index
         elif dtype is DType.LONG:
             for word in range(operands.WORDS):
-                index = emitter.normal(self._vector([operands.WORDS * a + word for a in addresses]), dtype)
+                index = self._local([operands.WORDS * a + word for a in addresses])
                 emitter.load(index, dtype)
                 yield word, index
         else:
-            index = emitter.normal(self._vector(addresses), dtype)
+            index = self._local(addresses)
             loaded = emitter.load(index, dtype)
             yield 1, index
             emitter.load_high(loaded)
             yield 0, index
 
-    def _vector(self, addresses: Sequence[int]) -> Operand:
-        return operands.vector(self.indices.location, [(self.indices.address or 0) + a for a in addresses])
+    def _local(self, addresses: Sequence[int]) -> Virtual:
+        dtype = self.indices.dtype
+        at = operands.vector(self.indices.location, [(self.indices.address or 0) + a for a in addresses])
+        return self.emitter.local(self.emitter.normal(at, dtype), dtype)
 
 
 class GatherElements:
@@ -113,7 +117,7 @@ class GatherElements:
 
     def refuse(self, job: Job) -> str:
         """The rows must fit into local memory, and the other axes of the index into those of the data."""
-        return refuse_lanes(job)
+        return refuse_lanes(job) or refuse_size(job)
 
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """The data as offered, if its axis lies in Addr, and spread over the chip."""

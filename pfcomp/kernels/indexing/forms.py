@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from pfcomp.kernels.api import Job
 from pfcomp.layout import Layout, Level, Subaxis
@@ -23,20 +24,27 @@ def axis_of(job: Job) -> int:
     return axis % len(job.inputs[0].shape)
 
 
-def data_layout(shape: Sequence[int], axis: int, bits: int) -> Layout:
-    """The indexed axis in Addr with stride 1, the others spread from the last one on, words first."""
+def data_layout(shape: Sequence[int], axis: int, bits: int, *, spread: bool = False) -> Layout:
+    """The indexed axis in Addr with stride 1, the others spread from the last one on, words first.
+
+    With `spread`, what these leave of PEs and above shares the indices among it: neighbours lie in different places.
+    What has the same index has neighbouring addresses then.
+    """
     digits: list[list[Subaxis]] = [[] for _ in shape]
     rest = list(shape)
     room = {level: level_extent(level, bits) for level in INNER}
-    for other in reversed([number for number in range(len(shape)) if number != axis]):
-        for level in INNER:
+    others = [number for number in reversed(range(len(shape))) if number != axis]
+    for other in (*others, axis) if spread else others:
+        for level in INNER if other != axis else INNER[1:]:
             size = min(room[level], 1 << (rest[other] - 1).bit_length())
             if size > 1:
                 digits[other].insert(0, Subaxis(size, level, level_extent(level, bits) // room[level]))
                 room[level] //= size
                 rest[other] = -(-rest[other] // size)
     stride = 1
-    for number in (axis, *[other for other in reversed(range(len(shape))) if other != axis]):
+    for number in (*others, axis) if spread else (axis, *others):
+        if number == axis:
+            stride = 1 << (stride - 1).bit_length()
         if rest[number] > 1:
             digits[number].insert(0, Subaxis(rest[number], Level.ADDR, stride))
             stride *= rest[number]
@@ -67,11 +75,17 @@ def index_digits(shape: Sequence[int], data: Layout) -> tuple[tuple[Digits, ...]
 class Rows:
     """How data lies in the addresses of a PE: `shift` is log2 of the distance of two indices.
 
-    `rest` are the digits of the other axes in Addr, as (axis, position in the axis), by ascending stride.
+    `rest` are the digits of the other axes in Addr, as (axis, position in the axis), by ascending stride. `holders` are
+    the digits of the indexed axis that are coordinates, the slowest first: index number i lies at address i / holders.
     """
 
     shift: int
     rest: tuple[tuple[int, int], ...]
+    holders: Digits = ()
+
+    def count(self, length: int) -> int:
+        """How many indices of an axis each PE has."""
+        return -(-length // prod(sub.size for sub in self.holders))
 
     def bases(self, layout: Layout) -> list[int]:
         """The addresses of index 0 for all values of the other digits, the digit of the least stride fastest."""
@@ -90,12 +104,19 @@ class Rows:
         return Layout(tuple(map(tuple, axes)))
 
 
-def rows_of(layout: Layout, axis: int) -> Rows | None:
-    """How an axis lies in Addr; None if it is not one digit with a power of two as stride."""
+def rows_of(layout: Layout, axis: int, *, spread: bool = False) -> Rows | None:
+    """How an axis lies in Addr; None if it is not one digit with a power of two as stride.
+
+    With `spread`, faster digits may be coordinates of PEs and above, if their sizes and strides are powers of two.
+    """
     digits = [sub for sub in layout.axes[axis] if sub.size > 1]
-    if len(digits) > 1 or any(sub.level is not Level.ADDR or sub.stride & (sub.stride - 1) for sub in digits):
+    own = digits[:1] if digits and digits[0].level is Level.ADDR else []
+    holders = tuple(digits[len(own) :])
+    if any(sub.stride & (sub.stride - 1) for sub in digits) or (holders and not spread):
         return None
-    return Rows(digits[0].stride.bit_length() - 1 if digits else 0, tuple(_others(layout, axis)))
+    if any(sub.level not in INNER[1:] or sub.size & (sub.size - 1) for sub in holders):
+        return None
+    return Rows(own[0].stride.bit_length() - 1 if own else 0, tuple(_others(layout, axis)), holders)
 
 
 def _others(layout: Layout, axis: int) -> Iterator[tuple[int, int]]:

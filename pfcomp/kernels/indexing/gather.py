@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pfcomp.ir.model import LM_WORDS
 from pfcomp.isa.model import CYCLES
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
 from pfcomp.kernels.indexing import merged
-from pfcomp.kernels.indexing.access import copy_of, in_lm0, indirect, refuse_data, refuse_size
+from pfcomp.kernels.indexing.access import SPREAD_FROM, copy_of, in_lm0, indirect, refuse_data, refuse_size
 from pfcomp.kernels.indexing.forms import Rows, axis_of, data_layout, index_digits, replaced, rows_of
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
 from pfcomp.layout import Layout
@@ -18,8 +18,12 @@ from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 
-MERGED_FROM = 512
-"""Long words of data in each PE from which on rows may be spread as well."""
+
+def narrow(job: Job) -> Job:
+    """The job on the smallest pieces along the other axes of the data."""
+    data, axis = job.inputs[0], axis_of(job)
+    shape = tuple(n if k == axis else 1 for k, n in enumerate(data.shape))
+    return replace(job, inputs=(replace(data, shape=shape), *job.inputs[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Gather:
 
     def refuse(self, job: Job) -> str:
         """The data must fit into local memory in one of the two ways."""
-        return refuse_data(job) or (refuse_size(job) if merged.merged_of(job) is None else "")
+        return refuse_data(job) or ("" if merged.merged_of(narrow(job)) else refuse_size(job))
 
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """The data as offered, if its axis lies in Addr, spread over the chip, and with its rows in several places."""
@@ -48,7 +52,7 @@ class Gather:
             way = way_of(job, layout)
             if way is not None and extent(layout, Level.ADDR) <= LM_WORDS:
                 yield Binding((layout, way.index), (way.output,), _steps(way), scratch=(copy_of(layout),))
-        joined = merged.merged_of(job) if extent(own, Level.ADDR) > MERGED_FROM else None
+        joined = merged.merged_of(job) if extent(own, Level.ADDR) > SPREAD_FROM else None
         if joined is not None:
             yield merged.binding_of(joined)
 

@@ -10,17 +10,16 @@ from pfcomp.isa.model import CYCLES, MaskRef, Operand
 from pfcomp.isa.pack import Virtual
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
-from pfcomp.kernels.indexing.access import copy, copy_of, indirect
+from pfcomp.kernels.indexing.access import copy, copy_of, data_layouts, indirect, refuse_size
 from pfcomp.kernels.indexing.elements import LaneIndex, Lanes, lanes_of, refuse_lanes
-from pfcomp.kernels.indexing.forms import axis_of, data_layout
-from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
+from pfcomp.kernels.indexing.forms import axis_of
+from pfcomp.kernels.indexing.index import LOAD_OPS, LOCAL_OPS, IndexEmitter
+from pfcomp.kernels.indexing.reductions import combination, refuse_reduction
 from pfcomp.kernels.padding import fill
-from pfcomp.kernels.reduction.monoids import MONOIDS
 from pfcomp.layout import Layout
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 
-REDUCTIONS = {"add": "ReduceSum", "mul": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 WRITE_STEPS, COMBINE_STEPS = 6, 12
 """Steps of one vector: from the index to the write, and with the old value read and combined."""
 
@@ -30,16 +29,11 @@ class ScatterElements:
 
     def refuse(self, job: Job) -> str:
         """The reduction must be one of the chip's, and the rows fit into local memory."""
-        kind, dtype = str(job.attribute("reduction")), job.inputs[0].dtype
-        if kind != "none" and (REDUCTIONS.get(kind, ""), dtype) not in MONOIDS:
-            return f"{job.op} with reduction {kind} of {dtype}"
-        return refuse_lanes(job)
+        return refuse_reduction(job) or refuse_lanes(job) or refuse_size(job, spread=True)
 
     def bindings(self, job: Job, offered: Sequence[Sequence[Layout]]) -> Iterable[Binding]:
         """The data as offered, if its axis lies in Addr, and spread over the chip; the result lies where it does."""
-        data = job.inputs[0]
-        own = data_layout(data.shape, axis_of(job), data.dtype.bits)
-        for layout in dict.fromkeys((*offered[0], own)):
+        for layout in dict.fromkeys((*offered[0], *data_layouts(job.inputs[0], axis_of(job)))):
             lanes = lanes_of(job, layout, spread=False)
             if lanes is not None and extent(layout, Level.ADDR) <= LM_WORDS:
                 inputs = (layout, lanes.index, lanes.form)
@@ -60,17 +54,13 @@ class ScatterElements:
             copy(context, data, work, target.size)
         if any(a != b for n, (a, b) in enumerate(zip(data.shape, indices.shape, strict=True)) if n != axis_of(job)):
             fill(context, indices, 1 << (indices.dtype.bits - 1))
-        emitter = IndexEmitter(context.builder, data.shape[axis_of(job)], lanes.rows.shift)
-        writer = _Writer(context, emitter, lanes, indices, updates, work.address or 0, _combination(job))
+        rows, length = lanes.rows, data.shape[axis_of(job)]
+        emitter = IndexEmitter(context.builder, length, rows.shift, rows.holders)
+        writer = _Writer(context, emitter, lanes, indices, updates, work.address or 0, combination(job))
         for cells in _cells(lanes, together=not writer.combine):
             writer.write(cells)
         if work is not target:
             copy(context, work, target, target.size)
-
-
-def _combination(job: Job) -> tuple[str, ...]:
-    kind = str(job.attribute("reduction"))
-    return () if kind == "none" else MONOIDS[REDUCTIONS[kind], job.inputs[0].dtype].combine
 
 
 def _cells(lanes: Lanes, *, together: bool) -> Iterator[list[tuple[int, int]]]:
@@ -85,9 +75,10 @@ def _cells(lanes: Lanes, *, together: bool) -> Iterator[list[tuple[int, int]]]:
 
 
 def _steps(job: Job, lanes: Lanes) -> int:
-    combine = _combination(job)
+    combine = combination(job)
     vectors = sum(1 for _ in _cells(lanes, together=not combine)) * (operands.WORDS if lanes.split else 1)
-    return vectors * (COMBINE_STEPS if combine else WRITE_STEPS) + LOAD_OPS
+    local = LOCAL_OPS if lanes.rows.holders else 0
+    return vectors * ((COMBINE_STEPS if combine else WRITE_STEPS) + local) + LOAD_OPS
 
 
 @dataclass(slots=True)
@@ -123,13 +114,14 @@ class _Writer:
         return result
 
     def _valid(self, word: int | None, index: Virtual) -> int:
-        """A mask of the cycles whose index lies in the axis."""
+        """A mask of the cycles whose index is one of the PE's."""
         mask = self.context.mask()
         op, emitter = self.context.builder.op, self.emitter
+        last = self.lanes.rows.count(emitter.length) - 1
         if self.indices.dtype is DType.LONG:
-            op("ulsub", emitter.constant(emitter.length - 1, long=True), index, to=f"$omr{mask}")
+            op("ulsub", emitter.constant(last, long=True), index, to=f"$omr{mask}")
             return mask
         if word == 1:
             index = op("llsl", index, emitter.constant(32, long=False))
-        op("uisub", emitter.constant(emitter.length - 1, long=False), index, to=f"$omr{mask}")
+        op("uisub", emitter.constant(last, long=False), index, to=f"$omr{mask}")
         return mask

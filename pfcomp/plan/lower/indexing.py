@@ -1,6 +1,6 @@
 """Gathers and scatters: by constant indices elements only move, tuples of indices become single ones.
 
-Run-time indices stay with the kernels `Gather`, `GatherElements` and `ScatterElements`.
+Run-time indices stay with kernels; for scatters see `pfcomp.plan.lower.scatter`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import numpy as np
 
 from pfcomp.ir.model import DType
 from pfcomp.kernels.api import Attribute
+from pfcomp.plan.lower import gather as gather_rules
+from pfcomp.plan.lower import scatter
 from pfcomp.plan.lower.graph import Lowering
+from pfcomp.plan.lower.positions import from_the_start
 from pfcomp.plan.lower.views import Index
 
 Shape = tuple[int, ...]
@@ -32,7 +35,7 @@ def gather_elements(low: Lowering) -> None:
     shape = low.shape(0)
     axis, chosen = low.integer("axis", 0) % len(shape), _known_index(low, 1)
     if chosen is None:
-        low.last("GatherElements", low.node.inputs, (("axis", axis),))
+        gather_rules.elements(low, axis)
         return
     part = tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(chosen.shape))
     _take(low, np.take_along_axis(_positions(shape)[part], chosen % shape[axis], axis=axis))
@@ -49,7 +52,7 @@ def gather_nd(low: Lowering) -> None:
     rows, row = prod(shape[:indexed]), prod(shape[indexed:])
     tuples = low.node.inputs[1]
     if batch or index[-1] > 1:
-        tuples = _from_the_start(low, tuples, shape[batch:indexed])
+        tuples = from_the_start(low, tuples, shape[batch:indexed])
     flat = _joined(low, tuples, shape[batch:indexed])
     if batch:
         first = np.arange(prod(shape[:batch])) * prod(shape[batch:indexed])
@@ -67,7 +70,7 @@ def scatter_elements(low: Lowering) -> None:
     axis, reduction = low.integer("axis", 0) % len(shape), low.attribute("reduction", "none")
     chosen = _known_index(low, 1)
     if chosen is None or reduction != "none":
-        low.last("ScatterElements", low.node.inputs, (("axis", axis), ("reduction", reduction)))
+        scatter.elements(low, axis, str(reduction))
         return
     part = tuple(slice(n) if k != axis else slice(None) for k, n in enumerate(chosen.shape))
     _replace(low, np.take_along_axis(_positions(shape)[part], chosen % shape[axis], axis=axis))
@@ -84,16 +87,11 @@ def scatter_nd(low: Lowering) -> None:
     rows, row, count = prod(shape[:indexed]), prod(shape[indexed:]), prod(index[:-1])
     tuples = low.node.inputs[1]
     if indexed > 1:
-        tuples = _from_the_start(low, tuples, shape[:indexed])
-    flat = low.op("Reshape", [_joined(low, tuples, shape[:indexed])], (count, 1))
+        tuples = from_the_start(low, tuples, shape[:indexed])
+    flat = low.op("Reshape", [_joined(low, tuples, shape[:indexed])], (count,))
     data, updates = low.node.inputs[0], low.node.inputs[2]
-    operands = [
-        low.op("Reshape", [data], (rows, row)),
-        flat if row == 1 else low.op("Expand", [flat], (count, row)),
-        low.op("Reshape", [updates], (count, row)),
-    ]
-    attributes: tuple[tuple[str, Attribute], ...] = (("axis", 0), ("reduction", reduction))
-    low.last("Reshape", [low.op("ScatterElements", operands, (rows, row), attributes=attributes)])
+    operands = (low.op("Reshape", [data], (rows, row)), flat, low.op("Reshape", [updates], (count, row)))
+    low.last("Reshape", [scatter.rows(low, operands, 0, str(reduction), final=False)])
 
 
 def _known_index(low: Lowering, operand: int) -> Index | None:
@@ -130,14 +128,6 @@ def _replace(low: Lowering, positions: Index) -> None:
     taken = low.op("Take", [low.node.inputs[2]], shape, dtype, (("index", _flat(np.maximum(source, 0))),))
     kept = low.constant((source < 0).reshape(shape), DType.BOOL)
     low.last("Where", [kept, low.node.inputs[0], taken])
-
-
-def _from_the_start(low: Lowering, tuples: str, lengths: Shape) -> str:
-    """Tuples of indices along the last axis without negative ones, which count from the end."""
-    shape, dtype = low.spec(tuples).shape, low.spec(tuples).dtype
-    negative = low.op("Less", [tuples, low.constant(np.zeros(()), dtype)], shape, DType.BOOL)
-    raised = low.op("Add", [tuples, low.constant(np.array(lengths), dtype)], shape)
-    return low.op("Where", [negative, raised, tuples], shape, dtype)
 
 
 def _joined(low: Lowering, tuples: str, lengths: Shape) -> str:

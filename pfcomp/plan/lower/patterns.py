@@ -147,6 +147,13 @@ def _beside(job: Job) -> Pattern:
     return Pattern((labels,) * len(job.inputs), (labels,) * len(job.outputs))
 
 
+def _scatter_rows(job: Job) -> Pattern:
+    """Updates, index and data: all axes but the one along which the rows are chosen."""
+    labels = tuple(None if k == _along(job) else f"axis{k}" for k in range(len(job.outputs[0].shape)))
+    data = (labels,) if len(job.inputs) > 2 else ()
+    return Pattern((labels, (None,), *data), (labels,))
+
+
 def _transpose(job: Job) -> Pattern:
     order = job.attribute("perm")
     assert isinstance(order, tuple)
@@ -196,6 +203,7 @@ _RULES: dict[str, Callable[[Job], Pattern]] = {
     **dict.fromkeys(("CumSum", "Concat"), _except_axis),
     "Gather": _gather,
     **dict.fromkeys(("GatherElements", "ScatterElements", "TopK"), _beside),
+    "ScatterRows": _scatter_rows,
     "Transpose": _transpose,
     **dict.fromkeys(("Expand", "Tile"), _expand),
     **dict.fromkeys(("Slice", "Pad", "Spread"), _same_places),
