@@ -14,9 +14,11 @@ from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
 from pfcomp.layout.model import Level
-from pfcomp.plan.linear import VECTOR, Item, Linear, Place
+from pfcomp.plan.linear import Item, Linear
 from pfcomp.plan.no_room import NoRoomError
-from pfcomp.plan.packing import LMS, Spot, Wanted, pack
+from pfcomp.plan.overlay import covers, overlays
+from pfcomp.plan.packing import Spot, Wanted, pack
+from pfcomp.plan.spots import Spots
 from pfcomp.plan.tasks import SPILL, Task
 
 
@@ -38,7 +40,8 @@ class _Allocator:
     def __init__(self, linear: Linear, budget: int) -> None:
         self.linear, self.budget = linear, budget
         self.uses = _uses(linear)
-        self.spots: dict[str, Spot] = {}
+        self.room = Spots(budget)
+        self.spots = self.room.held
         self.saved: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.loaded: set[int] = set()
@@ -82,7 +85,7 @@ class _Allocator:
                 return
             if item.node.op == "Download" and later not in self.loaded:
                 (place,) = self._places(item.node.outputs)
-                spot = self._free(self.linear.places[place], None)
+                spot = self.room.free(self.linear.places[place], None)
                 if spot is not None:
                     self.spots[place] = spot
                     self._version(place)
@@ -136,7 +139,7 @@ class _Allocator:
         spots = self._packed((*read, *outputs, *scratch))
         over: dict[str, str] = {}
         if spots is None:
-            over = self._overlays(item)
+            over = overlays(self.linear, item)
             spots = self._packed([p for p in (*read, *outputs, *scratch) if p not in over])
         if spots is None:
             words = sum(self.linear.places[place].words for place in (*read, *outputs, *scratch))
@@ -151,43 +154,19 @@ class _Allocator:
         known = (self.linear.places[name] for name in places)
         return pack([Wanted(place.name, place.words, place.location) for place in known], self.budget)
 
-    def _overlays(self, item: Item) -> dict[str, str]:
-        """Results by the places of operands that they may lie over, no place twice."""
-        found: dict[str, str] = {}
-        for operand, result in dict.fromkeys((*item.overwrites, *item.reuse)):
-            place, old = self._home(result), self.linear.places[self._home(operand)]
-            fresh = place not in found and old.name not in found.values()
-            if fresh and self._covers(operand, place, item, Spot(old.location or LMS[0], 0, old.words)):
-                found[place] = old.name
-        return found
-
     def _take_over(self, place: str, item: Item, ended: set[str]) -> bool:
         """Put a result where an operand ends, if one may lie over the other."""
         for operand, result in dict.fromkeys((*item.overwrites, *item.reuse)):
             old, wanted = self._home(operand), self.linear.places[place]
             spot = self.spots.get(old) if old in ended and self._home(result) == place else None
-            if spot is None or not self._covers(operand, place, item, spot):
+            if spot is None or not covers(self.linear, item, operand, place, spot):
                 continue
-            if (operand, result) in item.overwrites or not self._roomy(wanted, spot.location):
+            if (operand, result) in item.overwrites or not self.room.roomy(wanted, spot.location):
                 self.spots[place] = replace(spot, words=wanted.words)
                 ended.discard(old)
                 self._version(place)
                 return True
         return False
-
-    def _covers(self, operand: str, place: str, item: Item, spot: Spot) -> bool:
-        """True if a result may lie over an operand in `spot`: address by address, where no other operand lies."""
-        read = [n for n in dict.fromkeys(item.node.inputs) if n in self.linear.home]
-        alone = [n for n in read if self._home(n) == self._home(operand)] == [operand]
-        wanted = self.linear.places[place]
-        large = alone and self.linear.home[operand][1] == 0 and spot.words >= wanted.words
-        return large and wanted.location in (None, spot.location)
-
-    def _roomy(self, wanted: Place, location: Location) -> bool:
-        """True if several vectors had better go to the other memory, since writing one blocks reading it (H3)."""
-        other = next(lm for lm in LMS if lm is not location)
-        filled = self._filled(other) + wanted.words
-        return wanted.words > VECTOR and filled <= self.budget // 2 and self._gap(other, wanted.words) is not None
 
     def _next(self, place: str, position: int) -> int | None:
         return next((use for use in self.uses[place] if use > position), None)
@@ -196,7 +175,7 @@ class _Allocator:
         """Room for a place, by making others leave if need be; False if those that are not `busy` do not suffice."""
         wanted = self.linear.places[place]
         while True:
-            spot = self._free(wanted, self._avoid(item))
+            spot = self.room.free(wanted, self._avoid(item))
             if spot is not None:
                 self.spots[place] = spot
                 self._version(place)
@@ -213,25 +192,6 @@ class _Allocator:
         """The memory that the first operand lies in: results are best written to the other one."""
         first = next((self._home(n) for n in item.node.inputs if n in self.linear.home), None)
         return self.spots[first].location if first in self.spots else None
-
-    def _free(self, wanted: Place, avoid: Location | None) -> Spot | None:
-        order = sorted(LMS, key=lambda lm: (lm is avoid, self._filled(lm)))
-        for location in order if wanted.location is None else (wanted.location,):
-            address = self._gap(location, wanted.words)
-            if address is not None:
-                return Spot(location, address, wanted.words)
-        return None
-
-    def _filled(self, location: Location) -> int:
-        return sum(spot.words for spot in self.spots.values() if spot.location is location)
-
-    def _gap(self, location: Location, words: int) -> int | None:
-        address = 0
-        for spot in sorted((s for s in self.spots.values() if s.location is location), key=lambda s: s.address):
-            if address + words <= spot.address:
-                break
-            address = max(address, spot.address + spot.words)
-        return address if address + words <= self.budget else None
 
     def _victim(self, position: int, busy: frozenset[str]) -> str | None:
         candidates = [place for place in self.spots if place not in busy]
