@@ -36,6 +36,10 @@ class MovePlan(Protocol):
         """Constants needed in local memory, in the order in which `emit` expects them."""
 
     @property
+    def table_words(self) -> Sequence[int]:
+        """Long words per PE of each table; quicker to find than the tables."""
+
+    @property
     def bytes(self) -> int:
         """About how much memory the plan itself takes while programs are planned."""
 

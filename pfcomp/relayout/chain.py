@@ -35,6 +35,10 @@ class ChainPlan:
         return tuple(table for plan in self.plans for table in plan.tables)
 
     @property
+    def table_words(self) -> tuple[int, ...]:
+        return tuple(words for plan in self.plans for words in plan.table_words)
+
+    @property
     def scratch(self) -> tuple[Scratch, ...]:
         holds = [Scratch(max(self.words[k::2])) for k in ((1,) if self.lent else (0, 1))]
         return (*holds, *(Scratch(words, location) for location, words in self._shared().items()))
@@ -60,5 +64,5 @@ class ChainPlan:
         values = (source, *(holds[k % 2] for k in range(len(self.words))), target)
         waiting = iter(tables)
         for plan, here, there in zip(self.plans, values[:-1], values[1:], strict=True):
-            loaded = [next(waiting) for _ in plan.tables]
+            loaded = [next(waiting) for _ in plan.table_words]
             plan.emit(context, here, there, [own[one.location] for one in plan.scratch], loaded)

@@ -67,6 +67,10 @@ class ExchangePlan:
         return ()
 
     @property
+    def table_words(self) -> Sequence[int]:
+        return ()
+
+    @property
     def bytes(self) -> int:
         return MOVE_BYTES * len(self.moves)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.exchange import ExchangePlan, exchange_plan
-from pfcomp.relayout.gather import gather_plan
+from pfcomp.relayout.gather import gather_draft, within
 from pfcomp.relayout.kept import Kept
 from pfcomp.relayout.room import fits
 from pfcomp.relayout.routing.plan import routed_plan
@@ -44,7 +44,7 @@ def _relay(source: Form, target: Form, room: int) -> MovePlan:
     other = _rearrange(source, target, None, room, exchange)
     if exchange is None or other.steps <= exchange.steps:
         return other
-    crowded = _scratch(exchange) > room // 2 >= _scratch(other)  # other values may find no place
+    crowded = _crowded(exchange, room) and not _crowded(other, room)
     dear = other.steps > exchange.steps + EVICTION * _scratch(exchange)
     alone = fits(other, source, target, room) and not fits(exchange, source, target, room)
     return other if alone or (crowded and not dear) else exchange
@@ -53,11 +53,24 @@ def _relay(source: Form, target: Form, room: int) -> MovePlan:
 def _rearrange(
     source: Form, target: Form, index: Index | None, room: int, exchange: ExchangePlan | None = None
 ) -> MovePlan:
-    """The cheaper one of a gather and a route, which is looked for if there is no fast exchange either."""
-    gather = gather_plan(source, target, index, room)
-    known = [plan.steps for plan in (gather, exchange) if plan is not None and fits(plan, source, target, room)]
-    limit = min(known, default=1 << 30)
-    return (limit >= ROUTED and routed_plan(source, target, index, room, limit)) or gather
+    """The cheapest of a gather, a route, which is looked for if nothing else is fast, and an exchange if it is good."""
+    begun = gather_draft(source, target, index)
+    fitting = exchange is not None and fits(exchange, source, target, room)
+    limit = exchange.steps if exchange is not None and fitting else 1 << 30
+    route = min(limit, begun.least) >= ROUTED and routed_plan(source, target, index, room, limit)
+    if route and route.steps <= begun.least:
+        return route
+    if not route and exchange is not None and begun.least >= limit and not _crowded(exchange, room):
+        return exchange
+    gather = within(begun, source, target, room)
+    if not route and min(limit, gather.steps) >= ROUTED > begun.least:
+        route = routed_plan(source, target, index, room, min(limit, gather.steps))
+    return route if route and (route.steps < gather.steps or not fits(gather, source, target, room)) else gather
+
+
+def _crowded(plan: MovePlan, room: int) -> bool:
+    """True if the plan takes so much of a memory that other values may find no place."""
+    return _scratch(plan) > room // 2
 
 
 def _scratch(plan: MovePlan) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import product
 
 from pfcomp.ir.model import Location
-from pfcomp.kernels.api import Table
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form, MovePlan
@@ -21,7 +20,7 @@ Piece = tuple[int, Location | None]
 def beside(plan: MovePlan) -> list[Piece]:
     """What a plan needs in local memory beside source and target."""
     scratch = [(_vectors(one.words), one.location) for one in plan.scratch]
-    return scratch + [(_vectors(table.contents.shape[-1]), None) for table in plan.tables]
+    return scratch + [(_vectors(words), None) for words in plan.table_words]
 
 
 def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
@@ -29,24 +28,18 @@ def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     return pieces_fit([*_operands(source, target), *beside(plan)], room)
 
 
-def fits_without_windows(plan: MovePlan, exchange: MovePlan, source: Form, target: Form, room: int) -> bool:
-    """As `fits`, if the parts of `plan` beside `exchange` needed no scratch."""
-    tables = [(_vectors(table.contents.shape[-1]), None) for table in plan.tables]
-    return pieces_fit([*_operands(source, target), *beside(exchange), *tables], room)
-
-
 def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     """True if each piece of scratch also finds a gap where the source and a table lie in the middle of its memory."""
     words = [size for size, _ in _operands(source, target)]
-    tables = sum(_vectors(table.contents.shape[-1]) for table in plan.tables)
+    tables = sum(map(_vectors, plan.table_words))
     split = 2 + bool(tables)
     return all(split * _vectors(one.words) + words[0] + tables <= room for one in plan.scratch)
 
 
-def scratch_room(tables: Sequence[Table], source: Form, target: Form, room: int) -> int:
+def scratch_room(tables: Sequence[int], source: Form, target: Form, room: int) -> int:
     """The long words of one memory that operands and tables can leave free at most."""
     pieces = [words for words, _ in _operands(source, target)]
-    pieces += [_vectors(table.contents.shape[-1]) for table in tables]
+    pieces += [_vectors(table) for table in tables]
     left = 0
     for first in product((True, False), repeat=len(pieces)):
         here = sum(words for words, chosen in zip(pieces, first, strict=True) if chosen)

@@ -101,7 +101,8 @@ def test_small_buffers(case: Case, tagged: bool) -> None:
         for name, value in limits.items():
             stack.enter_context(patch(f"pfcomp.relayout.gather.{name}", value))
         source, target = case.forms
-        plan = draft(Wanted.of(target, case.index), Origin.of(source)).plan(16)
+        origin = Origin.of(source)
+        plan = draft(Wanted.of(target, case.index, origin), origin).plan(16)
     run_move(plan, case)
 
 

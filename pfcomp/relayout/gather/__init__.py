@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from pfcomp.ir.model import LM_WORDS
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.gather.choice import within
-from pfcomp.relayout.gather.plan import GatherPlan, draft
+from pfcomp.relayout.gather.plan import Draft, GatherPlan, draft
 from pfcomp.relayout.gather.wanted import Origin, Wanted
 
-__all__ = ["GatherPlan", "gather_plan"]
+__all__ = ["Draft", "GatherPlan", "gather_draft", "gather_plan", "within"]
 
 
 def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None, room: int = LM_WORDS) -> GatherPlan:
@@ -21,4 +21,10 @@ def gather_plan(source: Form, target: Form, index: NDArray[np.int64] | None, roo
     sizes must agree. Where there is a plan that needs at most `room` long words per PE of each local memory, operands
     included, it is the cheapest of these.
     """
-    return within(draft(Wanted.of(target, index), Origin.of(source)), source, target, room)
+    return within(gather_draft(source, target, index), source, target, room)
+
+
+def gather_draft(source: Form, target: Form, index: NDArray[np.int64] | None) -> Draft:
+    """What `gather_plan` begins with; it knows the least steps of all plans."""
+    origin = Origin.of(source)
+    return draft(Wanted.of(target, index, origin), origin)

@@ -44,9 +44,9 @@ def _plans(draft: Draft, source: Form, target: Form, room: int) -> Iterator[Gath
             yield plan
             if not plan.scratch or plan.gathers > MOST_GATHERS:
                 break
-            most = scratch_room(plan.tables, source, target, room)
+            most = scratch_room(plan.table_words, source, target, room)
             window = min(window, plan.scratch[0].words) // 2
             while window >= SMALLEST and window > most:
                 window //= 2
-        if not plan.tables:
+        if not plan.table_words:
             return

@@ -12,7 +12,7 @@ from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
 from pfcomp.relayout.gather.passes import Gather
 from pfcomp.relayout.gather.tables import CYCLES, FIELD_BITS, FIELDS, OTHER
-from pfcomp.relayout.gather.wanted import WORDS
+from pfcomp.relayout.spots import WORDS
 
 BATCH = 8
 """Vectors that are read before any is written where window and target share a memory (backend-movement.md 7.1)."""

@@ -14,7 +14,7 @@ from pfcomp.relayout.gather.feeds import Session, Window
 from pfcomp.relayout.gather.image import L2BM_ROW, Image, Join
 from pfcomp.relayout.gather.passes import Grain, Straight
 from pfcomp.relayout.gather.stream import DOWN_WORDS, Stream
-from pfcomp.relayout.gather.wanted import WORDS
+from pfcomp.relayout.spots import WORDS, Ints, distinct
 
 LATENCY = 8
 MOVE_LATENCY = 30
@@ -58,15 +58,15 @@ class ImageFeed:
     def grain(self) -> Grain:
         return self.delivery.grain
 
-    def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
+    def steps(self, direct: Sequence[Straight], blocks: Ints) -> int:
         image = self.image
         size = len(self.grain.places)
-        down = sum(len(blocks) for blocks in windows) + len(direct_steps(direct, self.delivery.partners))
+        down = len(blocks) + len(direct_steps(direct, self.delivery.partners))
         up = -(-len(image.addresses) // CYCLES)
         if image.join is Join.LOCAL:
             return up + down + LATENCY
         row = DOWN_WORDS[image.join]
-        reached = {block * size * self.delivery.unit // row for blocks in windows for block in blocks}
+        reached = set(distinct(blocks * (size * self.delivery.unit) // row).tolist())
         reached |= {item.source // WORDS * self.delivery.unit // row for item in direct}
         joined = image.l2bm_words(len(image.addresses)) // (L2BM_ROW if image.join is Join.ROWS else CYCLES * L2BM_ROW)
         moved = 2 * image.chunks * MOVE_LATENCY + image.words(len(image.addresses)) * 2 // MOVE_WORDS

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pfcomp.relayout.gather.passes import Straight
 from pfcomp.relayout.gather.tables import CYCLES
-from pfcomp.relayout.gather.wanted import WORDS
+from pfcomp.relayout.spots import WORDS
 
 Partners = tuple[tuple[int, int], ...]
 

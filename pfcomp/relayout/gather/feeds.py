@@ -12,7 +12,7 @@ from pfcomp.isa.model import Operand
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import KernelContext
 from pfcomp.relayout.gather.passes import Grain, Straight
-from pfcomp.relayout.gather.wanted import WORDS
+from pfcomp.relayout.spots import WORDS, Ints
 
 Window = tuple[Location, int]
 
@@ -39,8 +39,8 @@ class Feed(Protocol):
     @property
     def inside(self) -> bool: ...
 
-    def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
-        """Estimate."""
+    def steps(self, direct: Sequence[Straight], blocks: Ints) -> int:
+        """Estimate of what bringing `blocks` into windows and `direct` to the target takes."""
 
     def open(self, context: KernelContext, source: MNValue, target: MNValue, direct: Sequence[Straight]) -> Session:
         """Begin; `direct` goes straight to the target."""
@@ -53,8 +53,8 @@ class LocalFeed:
     grain: Grain = CONTIGUOUS
     inside: bool = True
 
-    def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
-        return -(-len(direct) // 4) + sum(len(blocks) for blocks in windows) + 3
+    def steps(self, direct: Sequence[Straight], blocks: Ints) -> int:
+        return -(-len(direct) // 4) + len(blocks) + 3
 
     def open(self, context: KernelContext, source: MNValue, target: MNValue, direct: Sequence[Straight]) -> Session:
         def copy(operand: Operand, to: Operand) -> None:
@@ -92,8 +92,8 @@ class TurnFeed:
     grain: Grain = FOUR
     inside: bool = False
 
-    def steps(self, direct: Sequence[Straight], windows: Sequence[Sequence[int]]) -> int:
-        turns = [4 * block // self.span for blocks in windows for block in blocks]
+    def steps(self, direct: Sequence[Straight], blocks: Ints) -> int:
+        turns = (4 * blocks // self.span).tolist()
         turns += [direct[k].source // WORDS // self.span for k in range(0, len(direct), 4)]
         return sum(2 if turn == 2 else 1 for turn in turns) + 4
 

@@ -12,12 +12,16 @@ from enum import Enum
 
 import numpy as np
 
-from pfcomp.relayout.gather.wanted import Ints, Longs, Origin
+from pfcomp.layout import Level
+from pfcomp.relayout.gather.wanted import LEVELS, Longs
+from pfcomp.relayout.spots import SHIFT, WORDS, Ints, coordinate, distinct
 
 L2BM_ROW, L1B_PIECE, L2B_PIECE = 64, 8, 16
 STEP_WORDS = 256
 MOST_L2BM, MOST_L1BM = 16384, 4096
 L1BS, L2BS = 8, 8
+SMALL = 4096
+"""Spots from which on tables pay."""
 
 
 class Join(Enum):
@@ -73,10 +77,27 @@ class Image:
         """From one chunk of the image to the next, whole steps of every instruction."""
         return -(-self.words(min(self.chunk, len(self.addresses))) // STEP_WORDS) * STEP_WORDS
 
-    def positions(self, origin: Origin) -> Ints:
-        """z of every source element; what does not go up gets some number."""
-        l2b, l1b, mab, pe = (values.astype(np.int64) for values in origin.at)
-        number = np.searchsorted(self.addresses, origin.address).astype(np.int64)
+    def words_of(self, spot: Ints, unit: int) -> Ints:
+        """2·(z / unit) + word for spots of the source; for those that do not go up it is some number.
+
+        z is the sum of what address and L2B say and of what the L1B and the place in it say.
+        """
+        if spot.size < SMALL:
+            return WORDS * (self._positions(spot) // unit) + coordinate(spot, Level.W)
+        low = SHIFT[Level.L2B]
+        first = int(self.addresses[0]) << SHIFT[Level.ADDR] | (min(self.l2bs, default=0) << low)
+        outer = np.arange(int(spot.max()) + (1 << low) >> low, dtype=np.int32) << low
+        inner = np.arange(1 << low, dtype=np.int32)
+        words = WORDS * ((self._positions(inner | first) - self._positions(np.array([first], np.int32))) // unit)
+        below = words + coordinate(inner, Level.W)
+        above: Ints = WORDS * (self._positions(outer) // unit)
+        found: Ints = above[spot >> low] + below[spot & (1 << low) - 1]
+        return found
+
+    def _positions(self, spot: Ints) -> Ints:
+        """z of spots."""
+        l2b, l1b, mab, pe, address = (coordinate(spot, level).astype(np.int64) for level in (*LEVELS, Level.ADDR))
+        number = np.searchsorted(self.addresses, address).astype(np.int64)
         chunk, k = np.divmod(number, self.chunk)
         x = k * self.row + pe + (4 * mab if self.row == L2BM_ROW else 0)
         last = chunk == self.chunks - 1
@@ -104,18 +125,21 @@ class Image:
         return l2b * region + y
 
 
-def choose_image(origin: Origin, needed: Ints, crossed: tuple[bool, ...], rows: bool) -> Image:
-    """The image for the source elements `needed` (flat); `rows`: rows of 64 long words must stay together."""
+def choose_image(needed: Ints, used: tuple[int, ...], crossed: tuple[bool, ...], rows: bool) -> Image:
+    """The image for the spots `needed` of a source that uses the coordinate bits `used`.
+
+    `rows`: rows of 64 long words must stay together.
+    """
     l2b_crossed, l1b_crossed = crossed[:2]
-    addresses = np.unique(origin.address[needed])
-    l1bs = tuple(np.unique(origin.at[1][needed]).tolist())
-    l2bs = tuple(np.unique(origin.at[0][needed]).tolist()) if l2b_crossed else ()
-    if l1b_crossed or (l2b_crossed and not origin.used[1]):
+    addresses = distinct(coordinate(needed, Level.ADDR))
+    l1bs = tuple(distinct(coordinate(needed, Level.L1B)).tolist())
+    l2bs = tuple(distinct(coordinate(needed, Level.L2B)).tolist()) if l2b_crossed else ()
+    if l1b_crossed or (l2b_crossed and not used[1]):
         join = Join.ROWS if rows or len(l1bs) <= 2 else Join.MIXED
     else:
         join = Join.KEPT if l2b_crossed else Join.LOCAL
     spread = len(l2bs) == L2BS and not rows and join is not Join.KEPT
-    row, step = (L2BM_ROW, 4) if origin.used[2] else (4, 16)
+    row, step = (L2BM_ROW, 4) if used[2] else (4, 16)
     whole = Image(row, addresses, step, join, l1bs, l2bs, spread)
     most = min(
         MOST_L1BM // row,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.relayout.gather.wanted import ANY, KEEP, WORDS, Ints
+from pfcomp.relayout.gather.wanted import ANY, KEEP
+from pfcomp.relayout.spots import WORDS, Ints
 
 Flags = NDArray[np.bool_]
 

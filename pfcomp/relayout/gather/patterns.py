@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.relayout.gather.tables import OTHER
-from pfcomp.relayout.gather.wanted import ANY, Ints
+from pfcomp.relayout.gather.wanted import ANY
+from pfcomp.relayout.spots import Ints
 
 FEWEST = 5
 """Items that make a pattern worth a vector of T of its own."""

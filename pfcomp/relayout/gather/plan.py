@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pfcomp.ir.model import Location, MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
+from pfcomp.layout import Level
 from pfcomp.relayout.gather.collect import Collector
 from pfcomp.relayout.gather.deliveries import TO_ALL, TO_MABS, TO_OWN, ImageFeed
 from pfcomp.relayout.gather.direct import widened
 from pfcomp.relayout.gather.feeds import Feed, LocalFeed, TurnFeed
 from pfcomp.relayout.gather.image import choose_image
 from pfcomp.relayout.gather.items import Items, long_words
-from pfcomp.relayout.gather.passes import Pass, Straight, plan_passes
-from pfcomp.relayout.gather.tables import table_of
-from pfcomp.relayout.gather.wanted import Ints, Origin, Wanted, crossings, source_words
+from pfcomp.relayout.gather.passes import Division, Kind, Passes, Straight, blocks_of
+from pfcomp.relayout.gather.tables import CYCLES, table_of
+from pfcomp.relayout.gather.wanted import Origin, Wanted, crossings, source_words
+from pfcomp.relayout.spots import WORDS, Ints, coordinate
 
 WINDOW = 512
 """Long words of the largest window."""
@@ -27,31 +30,40 @@ LOAD_STEPS = 2
 """Steps that a new vector of T takes before the gather that uses it."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class GatherPlan:
-    """See `pfcomp.relayout.api.MovePlan`."""
+    """See `pfcomp.relayout.api.MovePlan`. Windows and tables are made when somebody asks for them.
 
-    feed: Feed
-    direct: tuple[Straight, ...]
-    passes: tuple[Pass, ...]
-    tables: tuple[Table, ...]
+    They are not counted in `bytes`: only plans that become part of a program have them.
+    """
+
+    draft: Draft
+    window: int
+    kind: Kind
     steps: int
+    gathers: int
+    """Vectors that are taken from windows."""
+    table_words: tuple[int, ...]
 
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         """The largest window, in LM0."""
-        size = len(self.feed.grain.places)
-        largest = max((len(one.blocks) for one in self.passes), default=0)
-        return (Scratch(-(-largest * size // 4) * 4, Location.LM0),) if largest else ()
+        size = len(self.draft.feed.grain.places)
+        largest = size * min(len(self.draft.blocks), self.window // size)
+        return (Scratch(-(-largest // 4) * 4, Location.LM0),) if largest else ()
 
     @property
     def bytes(self) -> int:
-        return sum(table.contents.nbytes for table in self.tables) + OBJECT * (len(self.direct) + 3 * self.gathers)
+        return self.draft.bytes + OBJECT * len(self.draft.direct)
 
-    @property
-    def gathers(self) -> int:
-        """How many vectors are taken from windows."""
-        return sum(len(one.gathers) for one in self.passes)
+    @cached_property
+    def _passes(self) -> Passes:
+        return self.draft.divided(self.window).passes(self.kind)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        found = self._passes.table
+        return () if found is None else (table_of(self.draft.cells, self.draft.used, found),)
 
     def emit(
         self,
@@ -62,9 +74,9 @@ class GatherPlan:
         tables: Sequence[MNValue],
     ) -> None:
         """Feed what goes straight, then window after window."""
-        session = self.feed.open(context, source, target, self.direct)
+        session = self.draft.feed.open(context, source, target, self.draft.direct)
         collector = Collector(context, target, tables[0] if tables else None)
-        for one in self.passes:
+        for one in self._passes.passes:
             location, address = session.window(one.blocks, scratch[0] if scratch else None)
             collector.collect(location, address, one.gathers)
         session.finish()
@@ -72,20 +84,37 @@ class GatherPlan:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Draft:
-    """A gather before its windows: what is wanted, the feed, what goes straight to the target, and all other items."""
+    """A gather before its windows: the feed and its steps, what goes straight to the target, and all other items.
 
-    wanted: Wanted
+    `blocks` are those of the units that the items want; `cells` and `used` are those of the target (see `Wanted`).
+    """
+
+    cells: tuple[Ints, ...]
+    used: tuple[int, ...]
     feed: Feed
     direct: tuple[Straight, ...]
     items: tuple[Items, Items]
+    blocks: Ints
+    fed: int
+
+    @property
+    def least(self) -> int:
+        """Steps that every plan takes, whatever its windows are."""
+        return self.fed + sum(-(-len(items) // CYCLES) for items in self.items)
+
+    @property
+    def bytes(self) -> int:
+        return sum(items.wanted.nbytes for items in self.items)
+
+    def divided(self, window: int) -> Division:
+        """The items divided over windows of at most `window` long words."""
+        return Division(self.items, self.blocks, self.feed.grain, window)
 
     def plan(self, window: int = WINDOW, *, tagged: bool = False) -> GatherPlan:
-        """The plan with windows of at most `window` long words; see `plan_passes`."""
-        found = plan_passes(self.items, self.feed.grain, window, tagged=tagged)
-        tables = () if found.table is None else (table_of(self.wanted, found.table),)
-        collecting = sum(len(one.gathers) for one in found.passes) + LOAD_STEPS * found.loads
-        steps = self.feed.steps(self.direct, [one.blocks for one in found.passes]) + collecting
-        return GatherPlan(self.feed, self.direct, found.passes, tables, steps)
+        """The plan with windows of at most `window` long words; see `Division.count`."""
+        count, kind = self.divided(window).count(tagged=tagged)
+        steps = self.fed + count.gathers + LOAD_STEPS * count.loads
+        return GatherPlan(self, window, kind, steps, count.gathers, (count.table,) if count.table else ())
 
 
 def draft(wanted: Wanted, origin: Origin) -> Draft:
@@ -93,14 +122,15 @@ def draft(wanted: Wanted, origin: Origin) -> Draft:
     crossed = crossings(wanted, origin)
     if crossed == (False, False, False, True):
         wanted = wanted.with_all_pes()
-    feed, unit = _feed(wanted, origin, crossed)
-    whole, single = long_words(source_words(wanted, origin, unit))
+    feed, units = _feed(wanted, origin, crossed)
+    whole, single = long_words(source_words(wanted, origin, units))
     straight, whole = _divide(whole)
     alone, single = _divide(single) if feed.inside else ([], single)
     direct = tuple(sorted((*straight, *alone), key=lambda item: (-item.width, item.source, item.target)))
     if feed.inside:
         direct = tuple(widened(direct))
-    return Draft(wanted, feed, direct, (whole, single))
+    blocks = blocks_of((whole, single), feed.grain)
+    return Draft(wanted.cells, wanted.used, feed, direct, (whole, single), blocks, feed.steps(direct, blocks))
 
 
 def _divide(items: Items) -> tuple[list[Straight], Items]:
@@ -112,15 +142,15 @@ def _divide(items: Items) -> tuple[list[Straight], Items]:
 
 
 def _feed(wanted: Wanted, origin: Origin, crossed: tuple[bool, ...]) -> tuple[Feed, Ints]:
-    """The feed, and the unit that every place of the target wants."""
-    element = np.maximum(wanted.element, 0)
+    """The feed, and 2·unit + word for the unit that every place of the target wants."""
+    spot = np.maximum(wanted.spot, 0)
+    own = WORDS * coordinate(spot, Level.ADDR) + coordinate(spot, Level.W)
     if not any(crossed):
-        return LocalFeed(), origin.address[element]
-    needed = wanted.element[wanted.element >= 0]
+        return LocalFeed(), own
     if crossed == (False, False, False, True):
-        span = -(-(int(origin.address[needed].max()) + 1) // 4) * 4
-        turn = (wanted.cell(3) - origin.at[3][element]) % 4
-        return TurnFeed(span), span * turn + origin.address[element]
+        span = -(-(int(own.max()) // WORDS + 1) // 4) * 4
+        turn = (wanted.cell(3) - coordinate(spot, Level.PE)) % 4
+        return TurnFeed(span), WORDS * span * turn + own
     delivery = TO_ALL if crossed[3] else TO_MABS if crossed[2] or not origin.used[2] else TO_OWN
-    image = choose_image(origin, needed, crossed, rows=delivery is TO_OWN)
-    return ImageFeed(image, delivery), (image.positions(origin) // delivery.unit)[element]
+    image = choose_image(wanted.needed, origin.used, crossed, rows=delivery is TO_OWN)
+    return ImageFeed(image, delivery), image.words_of(spot, delivery.unit)

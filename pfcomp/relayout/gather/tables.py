@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfcomp.kernels.api import Table
-from pfcomp.relayout.gather.wanted import LEVELS, Ints, Wanted
+from pfcomp.relayout.gather.wanted import LEVELS
+from pfcomp.relayout.spots import Ints
 
 FIELDS, FIELD_BITS = 5, 12
 CYCLES = 4
@@ -26,10 +27,10 @@ def pack_vectors(vectors: Sequence[Ints]) -> NDArray[np.uint64]:
     return packed
 
 
-def table_of(wanted: Wanted, contents: NDArray[np.uint64]) -> Table:
+def table_of(cells: Sequence[Ints], used_bits: Sequence[int], contents: NDArray[np.uint64]) -> Table:
     """Contents by cell and address as a table for all coordinates of the levels that have more than one cell."""
-    spread = contents.reshape(*(len(cell) for cell in wanted.cells), -1)
-    for axis, (cell, used, level) in enumerate(zip(wanted.cells, wanted.used, LEVELS, strict=True)):
+    spread = contents.reshape(*(len(cell) for cell in cells), -1)
+    for axis, (cell, used, level) in enumerate(zip(cells, used_bits, LEVELS, strict=True)):
         if len(cell) > 1:
             at = np.searchsorted(cell, np.arange(level.extent) & used)
             spread = np.take(spread, at, axis=axis)

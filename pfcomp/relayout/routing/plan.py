@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pfcomp.ir.model import LM_WORDS
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.chain import ChainPlan
 from pfcomp.relayout.exchange import exchange_plan
-from pfcomp.relayout.gather.plan import draft
-from pfcomp.relayout.gather.wanted import Origin, Wanted
-from pfcomp.relayout.room import fits, fits_without_windows
+from pfcomp.relayout.gather import Draft, GatherPlan, gather_draft
+from pfcomp.relayout.room import fits
 from pfcomp.relayout.routing.places import Longs
 from pfcomp.relayout.routing.route import Demand, Route, routes
 
@@ -38,23 +39,30 @@ def routed_plan(
 def _plan(route: Route, source: Form, target: Form, lent: bool, room: int, limit: int) -> ChainPlan | None:
     """The plan for a route with the largest windows that fit; if `lent`, the target holds what is exchanged."""
     exchange = exchange_plan(route.before, route.after)
-    if exchange is None or exchange.steps >= limit or max(route.words) > room:
+    if exchange is None or max(route.words) > room:
         return None
     bare = ChainPlan((exchange,), route.words, lent)
-    if not fits(bare, source, target, room):
+    left = limit - exchange.steps
+    if left <= 0 or not fits(bare, source, target, room):
         return None
-    first = draft(Wanted.of(route.before, route.first), Origin.of(source))
-    last = draft(Wanted.of(target, route.last), Origin.of(route.after))
-    for tagged in (False, True):
-        for window in WINDOWS:
-            begun = first.plan(window, tagged=tagged)
-            if begun.steps + exchange.steps >= limit:
-                return None
-            chain = ChainPlan((begun, exchange, last.plan(window, tagged=tagged)), route.words, lent)
-            if chain.steps >= limit:
-                return None
-            if fits(chain, source, target, room):
-                return chain
-            if not fits_without_windows(chain, bare, source, target, room):
-                break  # smaller windows have larger tables
+    first = gather_draft(source, route.before, route.first)
+    if first.least >= left:
+        return None
+    last = gather_draft(route.after, target, route.last)
+    for begun, ended in _pairs(first, last, left):
+        chain = ChainPlan((begun, exchange, ended), route.words, lent)
+        if fits(chain, source, target, room):
+            return chain
     return None
+
+
+def _pairs(first: Draft, last: Draft, limit: int) -> Iterator[tuple[GatherPlan, GatherPlan]]:
+    """Plans for both gathers that take less than `limit` steps together: large windows, then large tables first."""
+    for window in WINDOWS:
+        begun, ended = first.plan(window), last.plan(window)
+        if begun.steps + ended.steps >= limit:
+            return
+        yield begun, ended
+        small = first.plan(window, tagged=True), last.plan(window, tagged=True)
+        others = sorted(((begun, small[1]), (small[0], ended), small), key=lambda pair: pair[0].steps + pair[1].steps)
+        yield from (pair for pair in others if pair[0].steps + pair[1].steps < limit)
