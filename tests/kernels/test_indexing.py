@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pfcomp.ir.model import DType, Location, MNValue
 from pfcomp.kernels.api import Binding, Job, Placed, Spec
-from pfcomp.kernels.indexing import Indexing, merged
+from pfcomp.kernels.indexing import Indexing, merged, wide
 from pfcomp.layout import Layout
 from tests.kernels.harness import HOST, held, run_kernel
 
@@ -133,6 +133,38 @@ def test_gather_from_spread_rows(
     assert way is not None
     assert len(way.holders) == levels
     result, _ = run(job, [data, indices], locations, merged.binding_of(way))
+    np.testing.assert_array_equal(result, expected)
+
+
+WIDE = [
+    ((3000, 64), (5,), 0, DType.FLOAT, DType.LONG, 1, "101"),
+    ((5000, 300), (2, 7), 0, DType.FLOAT, DType.INT, 1, "010"),
+    ((30000, 130), (6, 11), 0, DType.FLOAT, DType.LONG, 2, "100"),
+    ((50, 20000), (9, 3), 1, DType.INT, DType.INT, 2, "011"),
+    ((20000, 33), (), 0, DType.LONG, DType.LONG, 2, "001"),
+    ((9000,), (70,), 0, DType.DOUBLE, DType.LONG, 1, "000"),
+    ((100000, 3), (41,), 0, DType.BOOL, DType.INT, 2, "110"),
+]
+
+
+@pytest.mark.parametrize(("shape", "index", "axis", "dtype", "kind", "levels", "locations"), WIDE)
+def test_gather_from_rows_over_l1bs(
+    shape: tuple[int, ...],
+    index: tuple[int, ...],
+    axis: int,
+    dtype: DType,
+    kind: DType,
+    levels: int,
+    locations: str,
+) -> None:
+    data = numbers(shape, dtype)
+    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
+    expected = np.take(data, indices, axis=axis)
+    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis)
+    way = wide.wide_of(job)
+    assert way is not None
+    assert len(way.holders) == levels
+    result, _ = run(job, [data, indices], locations, wide.binding_of(way))
     np.testing.assert_array_equal(result, expected)
 
 

@@ -133,9 +133,9 @@ def test_a_large_product_streams_through_local_memory(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_cut_is_named(tmp_path: Path) -> None:
-    nodes = (N("CumSum", "xa", "y"),)
-    with pytest.raises(UnsupportedError, match=r"PF0421.*program.py:1.*CumSum 'n0' needs \d+ long words per PE"):
-        agree(tmp_path, nodes, {"x": f(200_000)}, {"y": FLOAT}, {"a": np.array(0)}, {"sram_budget": 0.01})
+    nodes = (N("ArgMax", "x", "y"),)
+    with pytest.raises(UnsupportedError, match=r"PF0421.*program.py:1.*ArgMax 'n0' needs \d+ long words per PE"):
+        agree(tmp_path, nodes, {"x": f(500_000)}, {"y": LONG}, {}, {"sram_budget": 0.01})
 
 
 def graph_of(op: str, shapes: tuple[tuple[int, ...], ...], result: tuple[int, ...], **attributes: object) -> CoreGraph:

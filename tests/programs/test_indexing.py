@@ -1,4 +1,4 @@
-"""Indexing along axes that are too long for one PE, through all stages, against onnxruntime."""
+"""Indexing, sums and largest elements along axes that are too long for one PE, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -57,6 +57,17 @@ def scatter_elements(element: int, data: tuple[int, int], count: int, reduction:
     )
 
 
+def running_sum(element: int, data: tuple[int, ...], axis: int, **directions: int) -> Case:
+    node = Node("CumSum", "xa", "y", directions)
+    return Case((node,), {"x": values(element, *data)}, {"y": element}, {"a": np.array(axis)})
+
+
+def largest(element: int, data: tuple[int, ...], k: int, axis: int, **attributes: int) -> Case:
+    """With many equal elements, of which the first ones count."""
+    node = Node("TopK", "xk", "yi", {"axis": axis, **attributes})
+    return Case((node,), {"x": values(element, *data)}, {"y": element, "i": LONG}, {"k": np.array([k])})
+
+
 CASES: dict[str, Case] = {
     "rows of a long table": gather(FLOAT, (32000, 64), 100),
     "rows of a long table in pieces": gather(FLOAT, (70000, 300), 12),
@@ -79,6 +90,14 @@ CASES: dict[str, Case] = {
     "add elements one after the other": scatter_elements(FLOAT, (60, 3000), 400, "add", axis=1),
     "add a few elements": scatter_elements(FLOAT, (60, 5003), 3, "add", axis=1),
     "replace a few elements": scatter_elements(LONG, (5003, 7), 1, "none"),
+    "sums of rows": running_sum(FLOAT, (3, 5003), 1),
+    "sums of columns from the end": running_sum(INT, (3000, 7), 0, reverse=1),
+    "sums before": running_sum(LONG, (2, 700, 3), 1, exclusive=1),
+    "sums behind": running_sum(FLOAT, (100000,), 0, exclusive=1, reverse=1),
+    "largest of a row": largest(FLOAT, (5, 5003), 8, 1),
+    "largest of a vector": largest(FLOAT, (30000,), 3, 0),
+    "smallest of columns": largest(INT, (1000, 20), 5, 0, largest=0),
+    "the largest one": largest(FLOAT, (2, 700, 3), 1, 1),
     "replace elements": scatter_elements(BOOL, (3000, 7), 50, "none"),
 }
 

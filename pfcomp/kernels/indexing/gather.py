@@ -9,7 +9,7 @@ from pfcomp.ir.model import LM_WORDS
 from pfcomp.isa.model import CYCLES
 from pfcomp.kernels import operands
 from pfcomp.kernels.api import Binding, Job, KernelContext, Placed
-from pfcomp.kernels.indexing import merged
+from pfcomp.kernels.indexing import merged, wide
 from pfcomp.kernels.indexing.access import SPREAD_FROM, copy_of, in_lm0, indirect, refuse_data, refuse_size
 from pfcomp.kernels.indexing.forms import Rows, axis_of, data_layout, index_digits, replaced, rows_of
 from pfcomp.kernels.indexing.index import LOAD_OPS, IndexEmitter
@@ -52,16 +52,23 @@ class Gather:
             way = way_of(job, layout)
             if way is not None and extent(layout, Level.ADDR) <= LM_WORDS:
                 yield Binding((layout, way.index), (way.output,), _steps(way), scratch=(copy_of(layout),))
-        joined = merged.merged_of(job) if extent(own, Level.ADDR) > SPREAD_FROM else None
-        if joined is not None:
-            yield merged.binding_of(joined)
+        if extent(own, Level.ADDR) > SPREAD_FROM:
+            joined, across = merged.merged_of(job), wide.wide_of(job)
+            if joined is not None:
+                yield merged.binding_of(joined)
+            if across is not None:
+                yield wide.binding_of(across)
 
     def emit(self, context: KernelContext, job: Job, binding: Binding, placed: Placed) -> None:
         """T for four indices and then all their elements, or for one index and four of its elements at a time."""
         layout = binding.inputs[0]
         joined = merged.merged_of(job) if binding.variant == merged.VARIANT else None
+        across = wide.wide_of(job) if binding.variant == wide.VARIANT else None
         if joined is not None:
             merged.emit(context, job, joined, placed)
+            return
+        if across is not None:
+            wide.emit(context, job, across, placed)
             return
         way = way_of(job, layout)
         if way is None:

@@ -154,6 +154,15 @@ class Lowering:
         self._append(name, op, inputs, (name,), attributes)
         return name
 
+    def several(
+        self, op: str, inputs: Sequence[str], specs: Sequence[Spec], attributes: tuple[tuple[str, Attribute], ...] = ()
+    ) -> tuple[str, ...]:
+        """A node with several results."""
+        names = tuple(self._fresh(op.lower()) for _ in specs)
+        self.graph.specs.update(zip(names, specs, strict=True))
+        self._append(names[0], op, inputs, names, attributes)
+        return names
+
     def last(self, op: str, inputs: Sequence[str], attributes: tuple[tuple[str, Attribute], ...] = ()) -> None:
         """The node that makes the results of the ONNX node itself."""
         self._append(self.node.name, op, inputs, self.node.outputs, attributes)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pfcomp.ir.model import DType
-from pfcomp.kernels.api import Spec
-from pfcomp.plan.lower import blocks, indexing, moving, windows
+from pfcomp.plan.lower import blocks, indexing, moving, scans, windows
 from pfcomp.plan.lower.graph import Lowering, UnknownError
 from pfcomp.plan.lower.resize import resize
 
@@ -125,31 +124,6 @@ def _arg_reduce(low: Lowering) -> None:
     low.last(low.node.op, low.node.inputs, (("axis", axis), ("keepdims", low.integer("keepdims", 1))))
 
 
-def _cum_sum(low: Lowering) -> None:
-    axes = low.ints(1)
-    if axes is None:
-        raise UnknownError("the axis must be a constant")
-    attributes = (
-        ("axis", axes[0] % len(low.shape(0))),
-        ("exclusive", low.integer("exclusive", 0)),
-        ("reverse", low.integer("reverse", 0)),
-    )
-    low.last("CumSum", low.node.inputs[:1], attributes)
-
-
-def _top_k(low: Lowering) -> None:
-    """Both results together; the kernel leaves them sorted, which is allowed without `sorted` as well."""
-    count = low.ints(1)
-    if count is None:
-        raise UnknownError("k must be a constant")
-    shape, dtype = low.shape(0), low.spec(low.node.inputs[0]).dtype
-    axis = low.integer("axis", -1) % len(shape)
-    chosen = tuple(count[0] if k == axis else n for k, n in enumerate(shape))
-    outputs = low.result(0, Spec(chosen, dtype)), low.result(1, Spec(chosen, DType.LONG))
-    attributes = (("axis", axis), ("largest", low.integer("largest", 1)), ("sorted", low.integer("sorted", 1)))
-    low.together("TopK", low.node.inputs[:1], outputs, attributes)
-
-
 def _clip(low: Lowering) -> None:
     """With one bound only it is a maximum or a minimum."""
     x, least, most = low.node.inputs[0], low.given(1), low.given(2)
@@ -205,7 +179,7 @@ RULES: dict[str, Rule] = {
     "GatherND": indexing.gather_nd,
     "ScatterElements": indexing.scatter_elements,
     "ScatterND": indexing.scatter_nd,
-    "TopK": _top_k,
+    "TopK": scans.top_k,
     "Clip": _clip,
     "DepthToSpace": blocks.depth_to_space,
     "SpaceToDepth": blocks.space_to_depth,
@@ -220,7 +194,7 @@ RULES: dict[str, Rule] = {
     "LogSoftmax": _softmax,
     "ArgMax": _arg_reduce,
     "ArgMin": _arg_reduce,
-    "CumSum": _cum_sum,
+    "CumSum": scans.cum_sum,
     "Trilu": _trilu,
     "BatchNormalization": _batch_normalisation,
     "Conv": windows.convolution,
