@@ -28,6 +28,11 @@ def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     return pieces_fit([*_operands(source, target), *beside(plan)], room)
 
 
+def spare_words(source: Form, target: Form, room: int) -> int:
+    """The long words that source and target leave free in both memories together."""
+    return 2 * room - sum(words for words, _ in _operands(source, target))
+
+
 def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     """True if each piece of scratch also finds a gap where the source and a table lie in the middle of its memory."""
     words = [size for size, _ in _operands(source, target)]

@@ -18,6 +18,8 @@ FEWEST = 5
 """Items that make a pattern worth a vector of T of its own."""
 MOST_PATTERNS = 32
 """Patterns that items with places that may get anything are compared with."""
+SAMPLE = 64
+"""Cells that are compared first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,10 +65,11 @@ def _fit(index: Ints, group: NDArray[np.intp]) -> NDArray[np.intp]:
     heads = heads[np.argsort(free[:, heads].sum(axis=0), kind="stable")]
     joined = group.copy()
     full = heads[:MOST_PATTERNS]
-    for head in heads[1:].tolist():
-        if not free[:, head].any():
-            continue
-        for other in full.tolist():
+    sample = slice(None, None, max(1, len(index) // SAMPLE))
+    few, few_free = index[sample], free[sample]
+    for head in heads[1:][free[:, heads[1:]].any(axis=0)].tolist():
+        likely = ((few[:, [head]] == few[:, full]) | few_free[:, [head]]).all(axis=0)
+        for other in full[likely].tolist():
             if other == head:
                 break
             if ((index[:, head] == index[:, other]) | free[:, head]).all():

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.layout import Level, places
+from pfcomp.layout import Level
 from pfcomp.layout.extents import used_bits
 from pfcomp.relayout.api import Form
+from pfcomp.relayout.spots import SHIFT, WORDS, Ints, coordinate, spots
 
 Longs = NDArray[np.int64]
 Bit = tuple[Level, int]
@@ -18,7 +19,6 @@ OUTER: tuple[Bit, ...] = tuple((level, bit) for level in (Level.L1B, Level.L2B) 
 LANES: tuple[Bit, ...] = (*((Level.PE, bit) for bit in range(2)), *((Level.MAB, bit) for bit in range(4)))
 """The bits of the number of an L1B, and of that of a PE in its L1B, the lowest first."""
 ALL = (1 << 6) - 1
-WORDS = 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,36 +28,24 @@ class Spots:
     `outer_bits` and `lane_bits` are the bits that tell elements apart.
     """
 
-    outer: Longs
-    lane: Longs
-    word: Longs
+    outer: Ints
+    lane: Ints
+    word: Ints
     outer_bits: int
     lane_bits: int
 
     @staticmethod
-    def of(form: Form) -> Spots:
-        """The spots of all elements, row by row."""
-        found = {
-            level: values.reshape(-1).astype(np.int64) for level, values in places(form.layout, form.shape).items()
-        }
+    def of(form: Form, elements: Longs | None = None) -> Spots:
+        """The spots of some elements, or of all row by row."""
+        found = spots(form).reshape(-1)
+        found = found if elements is None else found[elements]
         return Spots(
-            _number(found, OUTER),
-            _number(found, LANES),
-            WORDS * found[Level.ADDR] + found[Level.W],
+            found >> SHIFT[Level.L1B] & ALL,
+            found >> SHIFT[Level.PE] & ALL,
+            WORDS * coordinate(found, Level.ADDR) + coordinate(found, Level.W),
             sum((used_bits(form.layout, level) >> bit & 1) << k for k, (level, bit) in enumerate(OUTER)),
             sum((used_bits(form.layout, level) >> bit & 1) << k for k, (level, bit) in enumerate(LANES)),
         )
-
-    def take(self, elements: Longs) -> Spots:
-        """The spots of some elements."""
-        return Spots(self.outer[elements], self.lane[elements], self.word[elements], self.outer_bits, self.lane_bits)
-
-
-def _number(found: dict[Level, Longs], bits: tuple[Bit, ...]) -> Longs:
-    total = np.zeros_like(found[Level.ADDR])
-    for k, (level, bit) in enumerate(bits):
-        total |= (found[level] >> bit & 1) << k
-    return total
 
 
 def bits_of(mask: int) -> list[int]:
@@ -65,7 +53,7 @@ def bits_of(mask: int) -> list[int]:
     return [bit for bit in reversed(range(mask.bit_length())) if mask >> bit & 1]
 
 
-def packed(numbers: Longs, bits: list[int]) -> Longs:
+def packed(numbers: Ints, bits: list[int]) -> Ints:
     """The number that some bits make, the highest first."""
     total = np.zeros_like(numbers)
     for bit in bits:

@@ -19,6 +19,7 @@ from pfcomp.layout.extents import extent
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.gather.wanted import NOBODY
 from pfcomp.relayout.routing.places import ALL, LANES, OUTER, Bit, Links, Longs, Spots, bits_of, links, packed
+from pfcomp.relayout.spots import Ints
 
 
 class Lanes(Enum):
@@ -49,7 +50,10 @@ class Route:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Demand:
-    """What has to be moved: `places` of the target (flat), the source `elements` that they want, and all spots."""
+    """What has to be moved: `places` of the target (flat), the source `elements` that they want, and all spots.
+
+    `others` is what an index says of the other places: NOBODY, or -1 if any of them must not change.
+    """
 
     size: int
     bits: int
@@ -57,6 +61,7 @@ class Demand:
     elements: Longs
     source: Spots
     target: Spots
+    others: int
 
     @staticmethod
     def of(source: Form, target: Form, index: Longs | None) -> Demand:
@@ -65,8 +70,15 @@ class Demand:
         wanted = np.arange(size) if index is None else index.reshape(-1)
         chosen = np.flatnonzero(wanted >= 0)
         elements = wanted[chosen]
-        spots = Spots.of(source).take(elements), Spots.of(target).take(chosen)
-        return Demand(size, source.bits, chosen, elements, *spots)
+        everything = index is None
+        spots = Spots.of(source, None if everything else elements), Spots.of(target, None if everything else chosen)
+        others = -1 if (wanted == -1).any() else NOBODY
+        return Demand(size, source.bits, chosen, elements, *spots, others)
+
+    @property
+    def rows(self) -> int:
+        """Rows of every L1B that the elements would fill if they were spread evenly."""
+        return -(-len(self.places) * self.bits // (64 * (ALL + 1) ** 2))
 
 
 WORTH = 1.3
@@ -117,15 +129,15 @@ class _Slots:
         order, slot = self._slots()
         first = np.full(prod(forms[0].shape), NOBODY, np.int64)
         first[slot] = demand.elements[order]
-        last = np.full(demand.size, -1, np.int64)
+        last = np.full(demand.size, demand.others, np.int64)
         last[demand.places[order]] = slot
         return Route(forms[0], forms[1], first, last)
 
     def _slots(self) -> tuple[Longs, Longs]:
         """The elements in the order of their slots, and these: block, row, lane and word as one number."""
         minor = self.near.lane if self.spread else self.far.word
-        order = np.lexsort((minor, self.near.word, self.group))
-        row, rest = np.divmod(_numbered(self.group[order]), self.per_row)
+        order = sorted_by(self.group, self.near.word, minor)
+        row, rest = np.divmod(numbered(self.group[order]), self.per_row)
         lane = rest // self.per_word if self.spread else self.group[order] & ((1 << len(self.lanes)) - 1)
         slot = (self.block[order] * self.rows + row) << len(self.lanes) | lane
         return order, slot * self.per_word + rest % self.per_word
@@ -144,9 +156,25 @@ def _form(digits: Sequence[Subaxis], bits: int) -> Form:
     return Form(tuple(sub.size for sub in digits), bits, Layout(tuple((sub,) for sub in digits)))
 
 
-def _numbered(groups: Longs) -> Longs:
+def numbered(groups: Longs | Ints) -> Longs:
     """The number of every entry within its run of equal ones."""
     starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1]))) if len(groups) else groups
     lengths = np.diff(np.append(starts, len(groups)))
     numbers: Longs = np.arange(len(groups)) - np.repeat(starts, lengths)
     return numbers
+
+
+def sorted_by(*keys: Ints) -> Longs:
+    """The order that sorts by the first key, then the next, then by number: one sort of them all side by side."""
+    count = len(keys[0])
+    bits = [int(key.max(initial=0)).bit_length() for key in keys]
+    number = count.bit_length()
+    if sum(bits) + number > 63:
+        return np.lexsort(keys[::-1])
+    packed_keys = np.zeros(count, np.int64)
+    for key, size in zip(keys, bits, strict=True):
+        packed_keys = packed_keys << size | key
+    packed_keys = packed_keys << number | np.arange(count)
+    packed_keys.sort()
+    order: Longs = packed_keys & (1 << number) - 1
+    return order
