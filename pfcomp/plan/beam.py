@@ -21,6 +21,7 @@ from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
 from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.room import way_fits
+from pfcomp.plan.sought import Readers
 from pfcomp.plan.states import Layouts, State, Waiting, name_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
@@ -46,6 +47,7 @@ class Planner:
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
         self.early = _stored_early(graph)
         self.switched = demanded(graph)
+        self.readers = Readers.of(graph, float_dtype)
 
     def plan(self) -> tuple[int, list[Action]]:
         """The cheapest plan found, and its steps. Raises UnsupportedError PF0421 where a node fits into no state.
@@ -214,7 +216,8 @@ class Planner:
         if ready is None:
             return
         fitting = ways.usual_forms(job.outputs[0], self.room)
-        demanded = [layout for layout in self._demanded(node) if self._fits(node.outputs[0], layout)]
+        sought = (*self._demanded(node), *self.readers.sought(node.outputs[0]))
+        demanded = [layout for layout in sought if self._fits(node.outputs[0], layout)]
         for target in dict.fromkeys((*demanded, *fitting)):
             found = [self._cheapest(job, k, ready.there[name], target) for k, name in enumerate(node.inputs)]
             sources = tuple(layout for _, layout in found)
