@@ -181,8 +181,12 @@ def _same_places(job: Job) -> Pattern:
 
 
 def _unfold(job: Job) -> Pattern:
-    labels = [("axis0", *(None,) * (len(spec.shape) - 1)) for spec in (job.inputs[0], job.outputs[0])]
-    return Pattern((labels[0],), (labels[1],))
+    """Pictures for themselves, and channels where their windows have an axis of their own."""
+    shapes = [spec.shape for spec in (job.inputs[0], job.outputs[0])]
+    alone = len(shapes[1]) > 3 and shapes[0][1] == shapes[1][1]
+    own = ("axis0", "axis1") if alone else ("axis0",)
+    before, after = ((*own, *(None,) * (len(shape) - len(own))) for shape in shapes)
+    return Pattern((before,), (after,))
 
 
 def _reshape(job: Job) -> Pattern:

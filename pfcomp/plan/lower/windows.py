@@ -77,9 +77,9 @@ def _product(low: Lowering, x: str, weight: str, window: Window, groups: int) ->
     batch, channels = low.spec(x).shape[:2]
     result = low.spec(low.node.outputs[0]).shape
     inside, places = channels // groups * prod(window.kernel), prod(window.places)
-    columns = low.op("Unfold", [x], (batch, channels * prod(window.kernel), places), attributes=window.attributes())
+    grouped = (groups,) if groups > 1 else ()
+    columns = low.op("Unfold", [x], (batch, *grouped, inside, places), attributes=window.attributes())
     if groups > 1:
-        columns = low.op("Reshape", [columns], (batch, groups, inside, places))
         weight = low.op("Reshape", [weight], (groups, result[1] // groups, inside))
         product = low.op("MatMul", [weight, columns], (batch, groups, result[1] // groups, places))
     else:
@@ -131,9 +131,8 @@ def _columns(low: Lowering, bits: int) -> tuple[str, Window]:
     shape, result = low.shape(0), low.spec(low.node.outputs[0]).shape
     window = _window(low, _ints(low, "kernel_shape", ()), shape[2:], result[2:])
     inside, places = prod(window.kernel), prod(window.places)
-    wanted = (shape[0], shape[1] * inside, places)
-    flat = low.op("Unfold", low.node.inputs[:1], wanted, attributes=window.attributes(bits))
-    return low.op("Reshape", [flat], (*shape[:2], inside, places)), window
+    wanted = (*shape[:2], inside, places)
+    return low.op("Unfold", low.node.inputs[:1], wanted, attributes=window.attributes(bits)), window
 
 
 OVER_WINDOWS: tuple[tuple[str, Attribute], ...] = (("axes", (2,)), ("keepdims", 1))
