@@ -14,10 +14,10 @@ from pfcomp.layout.extents import extent
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.layout.model import Level
 from pfcomp.layout.recipe import load_recipe, store_recipe
-from pfcomp.plan.room import move_fits, needed_besides
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.guess import relay_guess
 from pfcomp.relayout.planner import relay_plan
+from pfcomp.relayout.room import fits as plan_fits
 
 TOO_DEAR = 1 << 30
 """Steps of what cannot be done."""
@@ -87,6 +87,6 @@ def _forms(spec: Spec, source: Layout, target: Layout) -> tuple[Form, Form]:
 
 def _planned(spec: Spec, source: Layout, target: Layout, room: int) -> int:
     bits = spec.dtype.bits
-    plan = relay_plan(Form(spec.shape, bits, source), Form(spec.shape, bits, target), room)
-    besides = needed_besides(plan.scratch, plan.tables)
-    return plan.steps if move_fits([source], target, besides, room) else TOO_DEAR
+    forms = Form(spec.shape, bits, source), Form(spec.shape, bits, target)
+    plan = relay_plan(*forms, room)
+    return plan.steps if plan_fits(plan, *forms, room) else TOO_DEAR

@@ -102,7 +102,7 @@ class TaskEmitter:
         job = Job(node.op, tuple(map(_spec, sources)), (_spec(target),), node.attributes)
         for source, index in zip(sources, source_maps(job), strict=True):
             plan = rearrange_plan(_form(source), _form(target), index, room_of(node))
-            own = [next(tables) for _ in plan.tables]
+            own = [next(tables) for _ in plan.table_words]
             plan.emit(self.context, source, target, scratch[: len(plan.scratch)], own)
 
     def _fill(self, value: MNValue, bits: int) -> None:

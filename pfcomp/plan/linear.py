@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pfcomp.ir.model import LM_WORDS, DType, Location, MNNode, MNValue
+from pfcomp.ir.packing import in_vectors
 from pfcomp.kernels.api import Attribute, Scratch, Spec, Table
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout
@@ -20,7 +21,7 @@ from pfcomp.plan.beside import can_run_beside
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.room import in_vectors, layout_words, shared_scratch
+from pfcomp.plan.room import layout_words, shared_scratch
 from pfcomp.plan.tasks import LOCAL, with_room
 from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pfcomp.ir.model import Location, MNNode, MNValue
+from pfcomp.ir.packing import Spot, Wanted, pack
 from pfcomp.kernels.transfer import needs_gathering
 from pfcomp.layout import Layout, Subaxis
 from pfcomp.layout.extents import with_broadcast
@@ -17,7 +18,6 @@ from pfcomp.layout.model import Level
 from pfcomp.plan.linear import Item, Linear
 from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.overlay import covers, overlays
-from pfcomp.plan.packing import Spot, Wanted, pack
 from pfcomp.plan.spots import Spots
 from pfcomp.plan.tasks import SPILL, Task
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pfcomp.ir.packing import LMS, Spot
 from pfcomp.plan.linear import Item, Linear
-from pfcomp.plan.packing import LMS, Spot
 
 
 def overlays(linear: Linear, item: Item) -> dict[str, str]:

@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from pfcomp.ir.model import Location
-from pfcomp.kernels.api import Binding, Scratch, Table
+from pfcomp.ir.packing import fits, in_vectors
+from pfcomp.kernels.api import Binding, Scratch
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
-from pfcomp.plan.packing import Wanted, pack
 
-VECTOR = 4
 Needed = tuple[int, Location | None]
 """Long words per PE, and the memory if it must be a certain one."""
-
-
-def in_vectors(words: int) -> int:
-    """Long words of whole vectors: places begin at multiples of four."""
-    return -(-words // VECTOR) * VECTOR
 
 
 @lru_cache(maxsize=1 << 15)
@@ -37,14 +31,15 @@ def way_fits(binding: Binding, operands: Sequence[str], room: int) -> bool:
     copies = dict(zip(zip(operands, map(canonical, binding.inputs), strict=True), binding.inputs, strict=True))
     read: list[Needed] = [(layout_words(layout), None) for layout in copies.values()]
     results: list[Needed] = [(layout_words(layout), None) for layout in binding.outputs]
-    besides = needed_besides(binding.scratch, binding.tables)
-    return _fits((*read, *results, *besides), room) or _fits((*read, *_beside_operands(binding), *besides), room)
+    besides: list[Needed] = [(in_vectors(one.words), one.location) for one in binding.scratch]
+    besides += [(in_vectors(table.contents.shape[-1]), None) for table in binding.tables]
+    return fits((*read, *results, *besides), room) or fits((*read, *_beside_operands(binding), *besides), room)
 
 
 def move_fits(sources: Sequence[Layout], target: Layout, besides: Sequence[Needed], room: int) -> bool:
     """True if operands, result, scratch and tables of a move fit into two memories of `room` long words."""
     values: list[Needed] = [(layout_words(layout), None) for layout in (*sources, target)]
-    return _fits((*values, *besides), room)
+    return fits((*values, *besides), room)
 
 
 def shared_scratch(groups: Sequence[Sequence[Scratch]]) -> tuple[Scratch, ...]:
@@ -60,12 +55,6 @@ def _location(same: Sequence[Scratch]) -> Location | None:
     return next(iter(found), None)
 
 
-def needed_besides(scratch: Sequence[Scratch], tables: Sequence[Table]) -> tuple[Needed, ...]:
-    """What scratch and tables need."""
-    wanted = [(in_vectors(one.words), one.location) for one in scratch]
-    return (*wanted, *((in_vectors(table.contents.shape[-1]), None) for table in tables))
-
-
 def _beside_operands(binding: Binding) -> list[Needed]:
     """Results that need a place of their own although each operand may hold one."""
     taken: dict[int, int] = {}
@@ -74,9 +63,3 @@ def _beside_operands(binding: Binding) -> list[Needed]:
         if covers and operand not in taken.values():
             taken.setdefault(result, operand)
     return [(layout_words(layout), None) for k, layout in enumerate(binding.outputs) if k not in taken]
-
-
-def _fits(needed: Sequence[Needed], room: int) -> bool:
-    if sum(words for words, _ in needed) <= room:
-        return True
-    return pack([Wanted(str(k), *one) for k, one in enumerate(needed)], room) is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pfcomp.ir.model import LM_WORDS, MNNode
+from pfcomp.ir.packing import in_vectors
 from pfcomp.kernels import elementwise, pointwise
 from pfcomp.kernels.api import Binding, Job, Scratch, Spec
 from pfcomp.kernels.fusion import steps_of
@@ -20,7 +21,7 @@ from pfcomp.plan.costs import fits
 from pfcomp.plan.layouts import Demand, candidate_tables
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.room import in_vectors, move_fits, shared_scratch
+from pfcomp.plan.room import move_fits, shared_scratch
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan
 
@@ -154,5 +155,5 @@ def _moved_operand(job: Job, operand: int, source: Layout, target: Layout, room:
     bits = before.dtype.bits
     index = source_maps(job)[operand]
     plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index, room)
-    tables = tuple(in_vectors(table.contents.shape[-1]) for table in plan.tables)
+    tables = tuple(map(in_vectors, plan.table_words))
     return _Moved(plan.steps, tuple(plan.scratch), tables)

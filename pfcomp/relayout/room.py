@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from pfcomp.ir import packing
 from pfcomp.ir.model import Location
+from pfcomp.ir.packing import in_vectors
 from pfcomp.layout.extents import extent
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form, MovePlan
-
-VECTOR = 4
-LMS = (Location.LM0, Location.LM1)
 
 Piece = tuple[int, Location | None]
 """Long words per PE, and the memory if it must be a certain one."""
@@ -19,13 +18,13 @@ Piece = tuple[int, Location | None]
 
 def beside(plan: MovePlan) -> list[Piece]:
     """What a plan needs in local memory beside source and target."""
-    scratch = [(_vectors(one.words), one.location) for one in plan.scratch]
-    return scratch + [(_vectors(words), None) for words in plan.table_words]
+    scratch = [(in_vectors(one.words), one.location) for one in plan.scratch]
+    return scratch + [(in_vectors(words), None) for words in plan.table_words]
 
 
 def fits(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     """True if everything can lie in two memories of `room` long words."""
-    return pieces_fit([*_operands(source, target), *beside(plan)], room)
+    return packing.fits([*_operands(source, target), *beside(plan)], room)
 
 
 def spare_words(source: Form, target: Form, room: int) -> int:
@@ -36,15 +35,15 @@ def spare_words(source: Form, target: Form, room: int) -> int:
 def fits_anyhow(plan: MovePlan, source: Form, target: Form, room: int) -> bool:
     """True if each piece of scratch also finds a gap where the source and a table lie in the middle of its memory."""
     words = [size for size, _ in _operands(source, target)]
-    tables = sum(map(_vectors, plan.table_words))
+    tables = sum(map(in_vectors, plan.table_words))
     split = 2 + bool(tables)
-    return all(split * _vectors(one.words) + words[0] + tables <= room for one in plan.scratch)
+    return all(split * in_vectors(one.words) + words[0] + tables <= room for one in plan.scratch)
 
 
 def scratch_room(tables: Sequence[int], source: Form, target: Form, room: int) -> int:
     """The long words of one memory that operands and tables can leave free at most."""
     pieces = [words for words, _ in _operands(source, target)]
-    pieces += [_vectors(table) for table in tables]
+    pieces += [in_vectors(table) for table in tables]
     left = 0
     for first in product((True, False), repeat=len(pieces)):
         here = sum(words for words, chosen in zip(pieces, first, strict=True) if chosen)
@@ -53,23 +52,4 @@ def scratch_room(tables: Sequence[int], source: Form, target: Form, room: int) -
 
 
 def _operands(source: Form, target: Form) -> list[Piece]:
-    return [(_vectors(extent(form.layout, Level.ADDR)), None) for form in (source, target)]
-
-
-def _vectors(words: int) -> int:
-    return -(-words // VECTOR) * VECTOR
-
-
-def pieces_fit(pieces: Sequence[Piece], room: int) -> bool:
-    """True if the pieces can lie in two memories of `room` long words."""
-    if sum(words for words, _ in pieces) > 2 * room:
-        return False
-    return any(_fit(pieces, homes, room) for homes in product(LMS, repeat=sum(home is None for _, home in pieces)))
-
-
-def _fit(pieces: Sequence[Piece], homes: Sequence[Location], room: int) -> bool:
-    """True if the pieces fit, those without a memory in `homes` in turn."""
-    free, filled = iter(homes), dict.fromkeys(LMS, 0)
-    for words, home in pieces:
-        filled[home or next(free)] += words
-    return max(filled.values()) <= room
+    return [(in_vectors(extent(form.layout, Level.ADDR)), None) for form in (source, target)]

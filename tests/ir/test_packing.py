@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfcomp.errors import UnsupportedError
+from pfcomp.ir.packing import LMS, Wanted, pack
 from pfcomp.plan.linear import Item, Linear
 from pfcomp.plan.memory import allocate
-from pfcomp.plan.packing import LMS, Wanted, pack
 from pfcomp.plan.replay import verify_places
 from tests.plan.test_memory import random_program
 

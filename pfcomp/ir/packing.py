@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from pfcomp.ir.model import Location
 
 LMS = (Location.LM0, Location.LM1)
+VECTOR = 4
+"""Places begin at multiples of so many long words."""
+
+
+def in_vectors(words: int) -> int:
+    """Long words of whole vectors."""
+    return -(-words // VECTOR) * VECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,13 @@ def pack(wanted: Sequence[Wanted], budget: int) -> dict[str, Spot] | None:
     first = ways[min(ways, key=lambda words: abs(total - 2 * words))]
     second = tuple(one for one in wanted if one not in first)
     return {name: spot for lm, group in zip(LMS, (first, second), strict=True) for name, spot in _behind(lm, group)}
+
+
+def fits(needed: Sequence[tuple[int, Location | None]], budget: int) -> bool:
+    """True if places of so many long words, each in a certain memory or in any, have room in two memories."""
+    if sum(words for words, _ in needed) <= budget:
+        return True
+    return pack([Wanted(str(k), *one) for k, one in enumerate(needed)], budget) is not None
 
 
 def _with_one(
