@@ -233,12 +233,19 @@ def test_takes_an_operand_as_it_is(operand: int, text: str, a: Shape, b: Shape, 
     check(job, binding)
 
 
-def test_takes_both_operands_as_they_are() -> None:
-    job = job_of((32, 16), (16, 24))
-    offered = (
-        [Layout.parse("((8_L1B:1, 4:2), (2:1, 4_PE:1, 2_W:1))")],
-        [Layout.parse("((2:24, 4_PE:1, 2_W:1), (24:1))")],
-    )
+@pytest.mark.parametrize(
+    ("a", "b", "first", "second"),
+    [
+        ((32, 16), (16, 24), "((8_L1B:1, 4:2), (2:1, 4_PE:1, 2_W:1))", "((2:24, 4_PE:1, 2_W:1), (24:1))"),
+        (  # only the second operand has the batch axis
+            *((4, 9), (2, 9, 22), "((4:1), (2:4, 4_PE:1, 2_W:1))"),
+            "((2_L1B:4, 1:2), (2:1, 4_PE:1, 2_W:1), (8_L2B:1, 4_L1B:1, 1:1))",
+        ),
+    ],
+)
+def test_takes_both_operands_as_they_are(a: Shape, b: Shape, first: str, second: str) -> None:
+    job = job_of(a, b)
+    offered = ([Layout.parse(first)], [Layout.parse(second)])
     kept = [
         binding
         for binding in KERNEL.bindings(job, offered)

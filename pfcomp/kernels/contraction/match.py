@@ -182,7 +182,9 @@ def _places(axis: Marked) -> list[tuple[int, Level, int] | None]:
 
 
 def _digits(problem: Problem, first: Given, second: Given) -> Digits:
-    batch = tuple(a or b for a, b in zip(_batch(problem, first), second.batch, strict=True))
+    """The digits where both operands are given; batch axes that neither has are in addresses."""
+    both = zip(first.batch, second.batch, problem.batch, strict=True)
+    batch = tuple(a or b or (Subaxis(size),) for a, b, size in both)
     return Digits(batch, first.own, second.own, first.depth)
 
 
