@@ -27,6 +27,8 @@ from pfcomp.plan.switches import demanded, layout_of_switch
 
 ROUNDS, MOST_ROUNDS = 4, 12
 """Plans that are tried, each knowing more about what relayouts take; the most while the estimates promise better."""
+MANY = 200
+"""Nodes of a graph beyond which half as many states survive."""
 HOPE = 1.25
 """How much more than estimated the best plan may take to be good enough."""
 
@@ -41,7 +43,8 @@ class Planner:
         self, graph: CoreGraph, forced: Mapping[str, Layout], float_dtype: str, width: int, room: int = LM_WORDS
     ) -> None:
         self.room = room
-        self.graph, self.forced, self.float_dtype, self.width = graph, forced, float_dtype, width
+        self.graph, self.forced, self.float_dtype = graph, forced, float_dtype
+        self.width = width if len(graph.nodes) <= MANY else -(-width // 2)
         self.relays = RelayCosts(room)
         self.immediates = ways.immediates(graph)
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}

@@ -29,7 +29,7 @@ from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
 
 WIDTH = {"canonical": 1}
 """Beam width by the option layout_planner; others have DEFAULT_WIDTH."""
-DEFAULT_WIDTH = 10
+DEFAULT_WIDTH = 16
 
 
 def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Layout]) -> Schedule:
