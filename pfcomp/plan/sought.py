@@ -25,6 +25,8 @@ class Readers:
     graph: CoreGraph
     float_dtype: str
     by_tensor: dict[str, list[MNNode]] = field(default_factory=dict)
+    known: dict[str, tuple[Layout, ...]] = field(default_factory=dict)
+    """What was found before: every state of the search asks again."""
 
     @staticmethod
     def of(graph: CoreGraph, float_dtype: str) -> Readers:
@@ -34,10 +36,12 @@ class Readers:
                 found.by_tensor.setdefault(name, []).append(node)
         return found
 
-    def sought(self, tensor: str) -> list[Layout]:
+    def sought(self, tensor: str) -> tuple[Layout, ...]:
         """Layouts of a tensor from which a kernel that reads it can work as it is, its cheapest ways first."""
-        ways = sorted(self._ways(tensor), key=lambda way: way[0])
-        return list({canonical(layout): layout for _, layout in ways}.values())[:MOST]
+        if tensor not in self.known:
+            ways = sorted(self._ways(tensor), key=lambda way: way[0])
+            self.known[tensor] = tuple({canonical(layout): layout for _, layout in ways}.values())[:MOST]
+        return self.known[tensor]
 
     def _ways(self, tensor: str) -> Iterator[tuple[int, Layout]]:
         """Steps and layouts, through renamings in between."""
