@@ -27,7 +27,6 @@ from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
 
-VECTOR = 4
 GATHERED = 16
 """Addresses that one step stores of a value that all PEs of a MAB hold alike."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pfcomp.ir.model import Location
-from pfcomp.ir.packing import LMS, Spot
-from pfcomp.plan.linear import VECTOR, Place
+from pfcomp.ir.packing import LMS, VECTOR, Spot
+from pfcomp.plan.linear import Place
 
 
 @dataclass(slots=True)

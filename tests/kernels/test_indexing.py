@@ -92,6 +92,18 @@ GATHERS = [
 ]
 
 
+Gather = tuple[Job, list[Array], Array]
+"""A job, its operands, and what its result must be."""
+
+
+def gather(shape: tuple[int, ...], index: tuple[int, ...], axis: int, dtype: DType, kind: DType) -> Gather:
+    """Rows of random data, at indices of which some count from the end."""
+    data = numbers(shape, dtype)
+    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
+    expected = np.take(data, indices, axis=axis)
+    return job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis), [data, indices], expected
+
+
 @pytest.mark.parametrize(("shape", "index", "axis", "dtype", "kind", "offered", "locations"), GATHERS)
 def test_gather(
     shape: tuple[int, ...],
@@ -102,11 +114,8 @@ def test_gather(
     offered: str,
     locations: str,
 ) -> None:
-    data = numbers(shape, dtype)
-    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
-    expected = np.take(data, indices, axis=axis)
-    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis)
-    result, _ = run(job, [data, indices], locations, next(bindings(job, offered)))
+    job, operands, expected = gather(shape, index, axis, dtype, kind)
+    result, _ = run(job, operands, locations, next(bindings(job, offered)))
     np.testing.assert_array_equal(result, expected)
 
 
@@ -125,14 +134,11 @@ MERGED = [
 def test_gather_from_spread_rows(
     shape: tuple[int, ...], index: tuple[int, ...], dtype: DType, kind: DType, levels: int, locations: str
 ) -> None:
-    data = numbers(shape, dtype)
-    indices = np.random.default_rng(1).integers(-shape[0], shape[0], index).astype(HOST[kind])
-    expected = np.take(data, indices, axis=0)
-    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=0)
+    job, operands, expected = gather(shape, index, 0, dtype, kind)
     way = merged.merged_of(job)
     assert way is not None
     assert len(way.holders) == levels
-    result, _ = run(job, [data, indices], locations, merged.binding_of(way))
+    result, _ = run(job, operands, locations, merged.binding_of(way))
     np.testing.assert_array_equal(result, expected)
 
 
@@ -157,14 +163,11 @@ def test_gather_from_rows_over_l1bs(
     levels: int,
     locations: str,
 ) -> None:
-    data = numbers(shape, dtype)
-    indices = np.random.default_rng(1).integers(-shape[axis], shape[axis], index).astype(HOST[kind])
-    expected = np.take(data, indices, axis=axis)
-    job = job_of("Gather", [(data, dtype), (indices, kind)], expected.shape, axis=axis)
+    job, operands, expected = gather(shape, index, axis, dtype, kind)
     way = wide.wide_of(job)
     assert way is not None
     assert len(way.holders) == levels
-    result, _ = run(job, [data, indices], locations, wide.binding_of(way))
+    result, _ = run(job, operands, locations, wide.binding_of(way))
     np.testing.assert_array_equal(result, expected)
 
 

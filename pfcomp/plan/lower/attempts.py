@@ -14,8 +14,9 @@ from typing import TypeVar
 
 from pfcomp.errors import UnsupportedError
 from pfcomp.ir.model import MNNode
+from pfcomp.ir.packing import VECTOR
 from pfcomp.plan.lower.graph import CoreGraph
-from pfcomp.plan.lower.indices import VECTOR, Axis, Indices
+from pfcomp.plan.lower.indices import Axis, Indices
 from pfcomp.plan.lower.slicing import sliced
 from pfcomp.plan.no_room import HINT, NoRoomError
 

@@ -163,6 +163,15 @@ class Lowering:
         self._append(names[0], op, inputs, names, attributes)
         return names
 
+    def part(self, name: str, axis: int, start: int, size: int) -> str:
+        """`size` elements from `start` on along an axis of a tensor; the tensor itself if these are all."""
+        spec = self.graph.specs[name]
+        if size == spec.shape[axis]:
+            return name
+        starts = tuple(start if k == axis else 0 for k in range(len(spec.shape)))
+        kept = (*spec.shape[:axis], size, *spec.shape[axis + 1 :])
+        return self.op("Slice", [name], kept, attributes=(("starts", starts), ("steps", (1,) * len(starts))))
+
     def last(self, op: str, inputs: Sequence[str], attributes: tuple[tuple[str, Attribute], ...] = ()) -> None:
         """The node that makes the results of the ONNX node itself."""
         self._append(self.node.name, op, inputs, self.node.outputs, attributes)

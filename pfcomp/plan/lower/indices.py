@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from pfcomp.ir.model import MNNode
+from pfcomp.ir.packing import in_vectors
 from pfcomp.kernels.api import Binding, Job, Spec
 from pfcomp.kernels.registry import kernels
 from pfcomp.layout.extents import extent
@@ -19,7 +20,6 @@ Axis = tuple[str, int]
 
 PES = 4096
 """Processing elements of the chip: the most that a value can be spread over."""
-VECTOR = 4
 NOWHERE = 1 << 30
 """Added to the long words of a job that is too large for every way of its kernel."""
 
@@ -165,7 +165,7 @@ def kernel_words(job: Job) -> int:
 
 def _way_words(way: Binding) -> list[int]:
     values = [extent(layout, Level.ADDR) for layout in (*way.inputs, *way.outputs)]
-    return [-(-words // VECTOR) * VECTOR for words in (*values, *(scratch.words for scratch in way.scratch))]
+    return [in_vectors(words) for words in (*values, *(scratch.words for scratch in way.scratch))]
 
 
 def _in_both(words: Sequence[int]) -> int:
@@ -176,4 +176,4 @@ def _in_both(words: Sequence[int]) -> int:
 def spread_words(spec: Spec) -> int:
     """Long words per PE of a value that all PEs share, in whole vectors."""
     words = -(-prod(spec.shape) * spec.dtype.bits // (64 * PES))
-    return -(-words // VECTOR) * VECTOR
+    return in_vectors(words)

@@ -26,13 +26,8 @@ def comparisons(low: Lowering, index: str, axis: int, shape: Shape) -> Iterator[
     spec = low.spec(index)
     along = tuple(n if k == axis else 1 for k, n in enumerate(shape))
     places = low.constant(np.arange(shape[axis]).reshape(along), spec.dtype)
-    one = tuple(1 if k == axis else n for k, n in enumerate(spec.shape))
     for number in range(spec.shape[axis]):
-        starts = tuple(number if k == axis else 0 for k in range(len(one)))
-        part = index
-        if one != spec.shape:
-            part = low.op("Slice", [index], one, attributes=(("starts", starts), ("steps", (1,) * len(one))))
-        yield low.op("Equal", [part, places], shape, DType.BOOL)
+        yield low.op("Equal", [low.part(index, axis, number, 1), places], shape, DType.BOOL)
 
 
 def whole(low: Lowering, index: str) -> str:

@@ -50,7 +50,7 @@ def _running_sum(low: Lowering, x: str, axis: int, directions: Attributes) -> st
     sums = low.op("ReduceSum", [split], (*whole[: axis + 1], 1, *whole[axis + 2 :]), dtype, over)
     before = _running_sum(low, sums, axis, (("exclusive", 1), *directions[1:]))
     joined = low.op("Reshape", [low.op("Add", [inner, before], whole)], _joined(whole, axis))
-    return _first(low, joined, axis, shape[axis])
+    return low.part(joined, axis, 0, shape[axis])
 
 
 def top_k(low: Lowering) -> None:
@@ -121,12 +121,3 @@ def _in_parts(low: Lowering, x: str, axis: int, size: int, bits: int) -> str:
         end: Attributes = (("before", (0,) * len(shape)), ("mode", "constant"), ("bits", bits))
         x = low.op("Pad", [x], padded, attributes=end)
     return low.op("Reshape", [x], (*shape[:axis], count, size, *shape[axis + 1 :]))
-
-
-def _first(low: Lowering, x: str, axis: int, size: int) -> str:
-    """The first elements along an axis."""
-    shape = low.spec(x).shape
-    if shape[axis] == size:
-        return x
-    kept = (*shape[:axis], size, *shape[axis + 1 :])
-    return low.op("Slice", [x], kept, attributes=(("starts", (0,) * len(shape)), ("steps", (1,) * len(shape))))

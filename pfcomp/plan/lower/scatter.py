@@ -38,7 +38,7 @@ def rows(low: Lowering, operands: tuple[str, str, str], axis: int, reduction: st
     shape, count = low.spec(data).shape, low.spec(index).shape[0]
     attributes: Attributes = (("axis", axis), ("reduction", reduction))
     for start, size in _portions("ScatterRows", count, shape, axis):
-        inputs = [_part(low, updates, axis, start, size), _part(low, index, 0, start, size)]
+        inputs = [low.part(updates, axis, start, size), low.part(index, 0, start, size)]
         fill = _same_everywhere(low, data)
         given: Attributes = (*attributes, ("fill", fill)) if fill is not None else attributes
         inputs += [data] if fill is None else []
@@ -60,7 +60,7 @@ def elements(low: Lowering, axis: int, reduction: str) -> None:
     else:
         attributes: Attributes = (("axis", axis), ("reduction", reduction))
         for start, size in _portions("ScatterElements", indices[axis], shape, axis):
-            inputs = [data, *(_part(low, name, axis, start, size) for name in (index, updates))]
+            inputs = [data, *(low.part(name, axis, start, size) for name in (index, updates))]
             last = start + size == indices[axis]
             data = _job(low, "ScatterElements", inputs, shape, low.spec(data).dtype, attributes, last=last)
 
@@ -80,16 +80,6 @@ def _portions(op: str, count: int, shape: Shape, axis: int) -> Iterator[tuple[in
     size = max(1, ROOM[op] // (cells + (2 if op == "ScatterElements" else 1)))
     for start in range(0, count, size):
         yield start, min(size, count - start)
-
-
-def _part(low: Lowering, name: str, axis: int, start: int, size: int) -> str:
-    """Elements from `start` on along an axis."""
-    shape = low.spec(name).shape
-    if size == shape[axis]:
-        return name
-    starts = tuple(start if k == axis else 0 for k in range(len(shape)))
-    part = (*shape[:axis], size, *shape[axis + 1 :])
-    return low.op("Slice", [name], part, attributes=(("starts", starts), ("steps", (1,) * len(shape))))
 
 
 def _vector(low: Lowering, index: str, axis: int) -> str | None:
@@ -127,7 +117,7 @@ def _compared(low: Lowering, axis: int, reduction: str) -> None:
     data, index, updates = low.node.inputs
     shape = low.shape(0)
     for number, here in enumerate(comparisons(low, index, axis, shape)):
-        new = _part(low, updates, axis, number, 1)
+        new = low.part(updates, axis, number, 1)
         if reduction != "none":
             new = low.op(COMBINED[reduction], [data, new], shape)
         last = number + 1 == low.shape(1)[axis]
