@@ -19,6 +19,7 @@ from pfcomp.plan.lower.views import source_maps
 from pfcomp.plan.tasks import SPILL, Task, room_of, tensor_of
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
+from pfcomp.relayout.sharing import share_of, shared_scratch
 
 
 class TaskEmitter:
@@ -100,10 +101,14 @@ class TaskEmitter:
             self._fill(target, bits)
         scratch, tables = self._values(task.scratch), iter(self._values(task.tables))
         job = Job(node.op, tuple(map(_spec, sources)), (_spec(target),), node.attributes)
-        for source, index in zip(sources, source_maps(job), strict=True):
-            plan = rearrange_plan(_form(source), _form(target), index, room_of(node))
+        plans = [
+            rearrange_plan(_form(source), _form(target), index, room_of(node))
+            for source, index in zip(sources, source_maps(job), strict=True)
+        ]
+        shared = shared_scratch(plan.scratch for plan in plans)
+        for source, plan in zip(sources, plans, strict=True):
             own = [next(tables) for _ in plan.table_words]
-            plan.emit(self.context, source, target, scratch[: len(plan.scratch)], own)
+            plan.emit(self.context, source, target, share_of(plan.scratch, shared, scratch), own)
 
     def _fill(self, value: MNValue, bits: int) -> None:
         """The pattern everywhere."""

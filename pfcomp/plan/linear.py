@@ -21,11 +21,12 @@ from pfcomp.plan.beside import can_run_beside
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.lower.graph import CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.room import layout_words, shared_scratch
+from pfcomp.plan.room import layout_words
 from pfcomp.plan.tasks import LOCAL, with_room
 from pfcomp.plan.ways import is_pointwise
 from pfcomp.relayout.api import Form, MovePlan
 from pfcomp.relayout.planner import rearrange_plan, relay_plan
+from pfcomp.relayout.sharing import shared_scratch
 
 GATHERED = 16
 """Addresses that one step stores of a value that all PEs of a MAB hold alike."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pfcomp.ir.model import Location
 from pfcomp.ir.packing import fits, in_vectors
-from pfcomp.kernels.api import Binding, Scratch
+from pfcomp.kernels.api import Binding
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
 from pfcomp.layout.extents import extent
@@ -40,19 +40,6 @@ def move_fits(sources: Sequence[Layout], target: Layout, besides: Sequence[Neede
     """True if operands, result, scratch and tables of a move fit into two memories of `room` long words."""
     values: list[Needed] = [(layout_words(layout), None) for layout in (*sources, target)]
     return fits((*values, *besides), room)
-
-
-def shared_scratch(groups: Sequence[Sequence[Scratch]]) -> tuple[Scratch, ...]:
-    """Scratch for moves that run one after the other: each uses the first ones."""
-    most = max(map(len, groups), default=0)
-    own = [[group[k] for group in groups if k < len(group)] for k in range(most)]
-    return tuple(Scratch(max(one.words for one in same), _location(same)) for same in own)
-
-
-def _location(same: Sequence[Scratch]) -> Location | None:
-    found = {one.location for one in same} - {None}
-    assert len(found) <= 1
-    return next(iter(found), None)
 
 
 def _beside_operands(binding: Binding) -> list[Needed]:

@@ -21,9 +21,10 @@ from pfcomp.plan.costs import fits
 from pfcomp.plan.layouts import Demand, candidate_tables
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
 from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.room import move_fits, shared_scratch
+from pfcomp.plan.room import move_fits
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.planner import rearrange_plan
+from pfcomp.relayout.sharing import shared_scratch
 
 USUAL = 3
 """How many of the layouts that suit loading and storing are tried where nothing else suggests one."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pfcomp.ir.model import Location, MNValue
+from pfcomp.ir.model import MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
 from pfcomp.relayout.api import MovePlan
+from pfcomp.relayout.sharing import share_of, shared_scratch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -15,7 +16,7 @@ class ChainPlan:
     """An odd number of plans. `words` are the long words of the result of each but the last.
 
     Results of the first, third, ... lie in the target if `lent`, those of the others in scratch. The plans share their
-    own scratch, of which each has at most one piece in either memory.
+    own scratch.
     """
 
     plans: tuple[MovePlan, ...]
@@ -41,14 +42,10 @@ class ChainPlan:
     @property
     def scratch(self) -> tuple[Scratch, ...]:
         holds = [Scratch(max(self.words[k::2])) for k in ((1,) if self.lent else (0, 1))]
-        return (*holds, *(Scratch(words, location) for location, words in self._shared().items()))
+        return (*holds, *self._shared())
 
-    def _shared(self) -> dict[Location | None, int]:
-        """The plans' own scratch by memory."""
-        most: dict[Location | None, int] = {}
-        for one in (one for plan in self.plans for one in plan.scratch):
-            most[one.location] = max(most.get(one.location, 0), one.words)
-        return most
+    def _shared(self) -> tuple[Scratch, ...]:
+        return shared_scratch(plan.scratch for plan in self.plans)
 
     def emit(
         self,
@@ -60,9 +57,9 @@ class ChainPlan:
     ) -> None:
         """Emit all plans."""
         holds = (target, scratch[0]) if self.lent else (scratch[0], scratch[1])
-        own = dict(zip(self._shared(), scratch[1 if self.lent else 2 :], strict=True))
+        shared, places = self._shared(), scratch[1 if self.lent else 2 :]
         values = (source, *(holds[k % 2] for k in range(len(self.words))), target)
         waiting = iter(tables)
         for plan, here, there in zip(self.plans, values[:-1], values[1:], strict=True):
             loaded = [next(waiting) for _ in plan.table_words]
-            plan.emit(context, here, there, [own[one.location] for one in plan.scratch], loaded)
+            plan.emit(context, here, there, share_of(plan.scratch, shared, places), loaded)

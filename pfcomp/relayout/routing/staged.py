@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from pfcomp.ir.model import Location, MNValue
+from pfcomp.ir.model import MNValue
 from pfcomp.kernels.api import KernelContext, Scratch, Table
 from pfcomp.relayout.api import MovePlan
+from pfcomp.relayout.sharing import share_of, shared_scratch
 
 
 class Value(IntEnum):
@@ -53,20 +54,10 @@ class StagedPlan:
 
     @property
     def scratch(self) -> tuple[Scratch, ...]:
-        own = [Scratch(words, location) for location, sizes in self._shared().items() for words in sizes]
-        return (Scratch(self.between), *own) if self.between else tuple(own)
+        return (Scratch(self.between), *self._shared()) if self.between else self._shared()
 
-    def _shared(self) -> dict[Location | None, list[int]]:
-        """The pieces of the legs' scratch by memory, the largest first."""
-        most: dict[Location | None, list[int]] = {}
-        for leg in self.legs:
-            for location, order in _by_memory(leg.plan).items():
-                sizes = [leg.plan.scratch[number].words for number in order]
-                others = most.get(location, [])
-                length = max(len(sizes), len(others))
-                both = zip(*(one + [0] * (length - len(one)) for one in (sizes, others)), strict=True)
-                most[location] = [max(pair) for pair in both]
-        return most
+    def _shared(self) -> tuple[Scratch, ...]:
+        return shared_scratch(leg.plan.scratch for leg in self.legs)
 
     def emit(
         self,
@@ -80,20 +71,9 @@ class StagedPlan:
         values = {Value.SOURCE: source, Value.TARGET: target}
         if self.between:
             values[Value.BETWEEN] = scratch[0]
-        pieces = iter(scratch[1:] if self.between else scratch)
-        own = {location: [next(pieces) for _ in sizes] for location, sizes in self._shared().items()}
+        shared, places = self._shared(), scratch[1:] if self.between else scratch
         waiting = iter(tables)
         for leg in self.legs:
             loaded = [next(waiting) for _ in leg.plan.table_words]
-            orders = _by_memory(leg.plan)
-            taken = {number: own[location][k] for location, order in orders.items() for k, number in enumerate(order)}
-            lent = [taken[number] for number in range(len(taken))]
-            leg.plan.emit(context, values[leg.source], values[leg.target], lent, loaded)
-
-
-def _by_memory(plan: MovePlan) -> dict[Location | None, list[int]]:
-    """The numbers of a plan's pieces of scratch by memory, the largest first."""
-    found: dict[Location | None, list[int]] = {}
-    for number, one in enumerate(plan.scratch):
-        found.setdefault(one.location, []).append(number)
-    return {location: sorted(order, key=lambda k: -plan.scratch[k].words) for location, order in found.items()}
+            own = share_of(leg.plan.scratch, shared, places)
+            leg.plan.emit(context, values[leg.source], values[leg.target], own, loaded)
