@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
+from pfcomp.ir.model import LM_WORDS
 from pfcomp.layout import Layout, Level, Subaxis, with_broadcast
 from tests.programs.random_values import DOUBLE, LONG, Graph, Rng, Shape
 
@@ -15,18 +16,26 @@ BITS = {LONG: 64, DOUBLE: 64}
 """Of an element on the device, by ONNX element type; others have 32."""
 COORDINATES = {Level.L2B: 3, Level.L1B: 3, Level.MAB: 4, Level.PE: 2}
 """Bits of each level."""
+PES = 1 << sum(COORDINATES.values())
 MOST_ADDRESSES = 320
 ATTEMPTS = 50
 
 
 def random_layout(rng: Rng, shape: Shape, bits: int) -> Layout:
-    """A layout that the verifier accepts and that needs at most MOST_ADDRESSES, or twice what there must be."""
-    most = max(MOST_ADDRESSES, 2 * -(-prod(shape) // 2048))
+    """A layout that the verifier accepts and that needs at most `_most_addresses`."""
+    most = _most_addresses(shape, bits)
     for attempt in range(ATTEMPTS):
         layout = _draw(rng, shape, bits, attempt / ATTEMPTS)
         if layout is not None and _addresses(layout) <= most:
             return with_broadcast(layout) if rng.random() < 0.3 else layout
     raise AssertionError(f"no layout drawn for {shape}")
+
+
+def _most_addresses(shape: Shape, bits: int) -> int:
+    """Wasteful layouts are welcome as long as they leave half a memory, else those twice as long as the shortest."""
+    shortest = -(-prod(shape) * bits // (64 * PES))
+    wasteful = 256 // bits * shortest
+    return max(MOST_ADDRESSES, min(wasteful, max(2 * shortest, LM_WORDS // 2)))
 
 
 def _addresses(layout: Layout) -> int:
