@@ -27,7 +27,7 @@ DEVICE, BATCH, LAYERS, WARM_UP = "emu2", 64, (1024, 256, 10), 5
 Tensors = dict[str, torch.Tensor]
 
 
-def compiled(float_dtype: str, folder: str) -> Any:
+def compiled(float_dtype: str, folder: str, preset: str = "O1.json") -> Any:
     """The training step as a function of the device."""
     torch.manual_seed(0)
     features, hidden, classes = LAYERS
@@ -49,7 +49,7 @@ def compiled(float_dtype: str, folder: str) -> Any:
         return {"loss": loss}
 
     sample = {"x": torch.empty(BATCH, features), "t": torch.zeros(BATCH, dtype=torch.int64)}
-    return context.compile(step, sample, folder, options={"option_json": "O1.json", "float_dtype": float_dtype})
+    return context.compile(step, sample, folder, options={"option_json": preset, "float_dtype": float_dtype})
 
 
 def measure(step: Any, threads: int, calls: int) -> dict[str, float]:

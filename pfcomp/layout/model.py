@@ -6,7 +6,7 @@ times its stride is added to the coordinate of the subaxis' level. A coordinate 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -70,11 +70,22 @@ class Broadcast:
 class Layout:
     """Subaxes per axis, slowest first, and the `B@[...]` entries in the order they are written.
 
-    Equality is that of the text; `pfcomp.layout.canonical` compares up to splitting and merging of digits.
+    Equality is that of the text; `pfcomp.layout.canonical` compares up to splitting and merging of digits. Planners use
+    layouts as keys all the time, so the hash is found once.
     """
 
     axes: tuple[tuple[Subaxis, ...], ...]
     broadcast: tuple[Broadcast, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.axes, self.broadcast)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Layout, (self.axes, self.broadcast)  # other processes hash differently
 
     @staticmethod
     def parse(text: str) -> Layout:

@@ -57,7 +57,8 @@ _ROWS = (
         "layout_planner",
         "choice",
         "lpz",
-        "how layouts are chosen: one fixed form (`canonical`), or by cost over the graph (`lpz`, `anneal`)",
+        "how layouts are chosen: one fixed form (`canonical`), by cost over the graph (`lpz`), or that and then"
+        " annealed (`anneal`)",
         stages=("schedule",),
         choices=("canonical", "lpz", "anneal"),
         lenient=True,
@@ -66,7 +67,8 @@ _ROWS = (
         "scheduler",
         "choice",
         "reuse_consecutive",
-        "order, and which values stay in local memory between nodes",
+        "order, and which values stay in local memory between nodes: `always_from_dram` also computes every operator on"
+        " its own, the others are alike",
         stages=("schedule",),
         choices=("always_from_dram", "reuse_consecutive", "spill_opt", "auto_recompute_sa"),
         lenient=True,
@@ -115,11 +117,11 @@ _ROWS = (
         "simulation_mode",
         "choice",
         "default",
-        "how much of the program node simulation builds and counts",
-        stages=("simulate",),
+        "plans whose programs are built and counted to take the one with the fewest steps: up to 4 (`best`) or 16"
+        " (`full`); others build the plan with the lowest estimate",
+        stages=("schedule",),
         choices=("fake", "default", "fast", "best", "full"),
         lenient=True,
-        used=False,
     ),
     OptionInfo(
         "sa_expected_run_iters",
@@ -134,11 +136,10 @@ _ROWS = (
         "sa_steps",
         "integer",
         0,
-        "annealing steps",
+        "annealing steps of `layout_planner` `anneal`, each one search of the layout planner",
         stages=("schedule",),
         low=0,
         environment="CODEGEN_SA_STEPS",
-        used=False,
     ),
     OptionInfo(
         "backprop",

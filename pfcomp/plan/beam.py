@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels.api import Binding, Job
 from pfcomp.layout import Layout
 from pfcomp.plan import slices, ways
+from pfcomp.plan.anneal import Annealing, Found, Pins, Trace
 from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
 from pfcomp.plan.costs import TOO_DEAR, RelayCosts, fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
@@ -22,11 +24,13 @@ from pfcomp.plan.lower.views import original, renamed
 from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.room import way_fits
 from pfcomp.plan.sought import Readers
-from pfcomp.plan.states import Layouts, State, Waiting, name_of
+from pfcomp.plan.states import Layouts, State, Waiting, name_of, way_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
 ROUNDS, MOST_ROUNDS = 4, 12
 """Plans that are tried, each knowing more about what relayouts take; the most while the estimates promise better."""
+NARROW = 4
+"""States that survive each node while a plan is annealed."""
 MANY = 200
 """Nodes of a graph beyond which half as many states survive."""
 HOPE = 1.25
@@ -51,31 +55,44 @@ class Planner:
         self.early = _stored_early(graph)
         self.switched = demanded(graph)
         self.readers = Readers.of(graph, float_dtype)
+        self.met: list[dict[str, None]] = [{} for _ in graph.nodes]
 
-    def plan(self) -> tuple[int, list[Action]]:
-        """The cheapest plan found, and its steps. Raises UnsupportedError PF0421 where a node fits into no state.
+    def plan(self) -> Found:
+        """The cheapest of `plans`."""
+        return self.plans()[0]
+
+    def plans(self) -> list[Found]:
+        """The plans found, the cheapest first. Raises UnsupportedError PF0421 where a node fits into no state.
 
         What the relayouts of a plan really take is learnt from it, and the next plan may do without the dear ones.
         """
-        best: tuple[int, list[Action]] | None = None
+        found: list[Found] = []
         for number in range(MOST_ROUNDS):
-            final = self._search()
-            if best is not None and number >= ROUNDS and best[0] <= HOPE * final.steps:
+            final = self._search([], {}, self.width)[0]
+            if number >= ROUNDS and min(found, key=_steps)[0] <= HOPE * final.steps:
                 break
-            actions = final.actions()
-            guessed = self._relay_steps(actions)
-            learnt = [self._learn(action) for action in actions if isinstance(action, Relay)]
-            steps = final.steps - guessed + self._relay_steps(actions)
-            if best is None or steps < best[0]:
-                best = steps, actions
-            if not any(learnt):
+            steps, news = self._price(actions := final.actions(), final.steps)
+            found.append((steps, actions))
+            if not news:
                 break
-        assert best is not None
-        if best[0] >= TOO_DEAR:
+        found.sort(key=_steps)
+        steps, actions = found[0]
+        if steps >= TOO_DEAR:
             raise _no_way_between(
-                a.tensor for a in best[1] if isinstance(a, Relay) and self._relay_steps([a]) >= TOO_DEAR
+                a.tensor for a in actions if isinstance(a, Relay) and self._relay_steps([a]) >= TOO_DEAR
             )
-        return best
+        return [plan for plan in found if plan[0] < TOO_DEAR]
+
+    def annealed(self, steps: int, best: int) -> list[Found]:
+        """Plans with less than `best` steps that as many steps of annealing find after `plans`, the cheapest first."""
+        annealing = Annealing(partial(self._search, width=NARROW), self._price, self.met, steps)
+        return annealing.run(best)[::-1]
+
+    def _price(self, actions: Sequence[Action], guessed: int) -> tuple[int, bool]:
+        """What a plan really takes of which `guessed` steps were known, and True if anything new was learnt."""
+        before = self._relay_steps(actions)
+        learnt = [self._learn(action) for action in actions if isinstance(action, Relay)]
+        return guessed - before + self._relay_steps(actions), any(learnt)
 
     def _relay_steps(self, actions: Iterable[Action]) -> int:
         relays = [action for action in actions if isinstance(action, Relay)]
@@ -84,29 +101,35 @@ class Planner:
     def _learn(self, action: Relay) -> bool:
         return self.relays.learn(self.graph.specs[action.tensor], action.source, action.target)
 
-    def _search(self) -> State:
-        """The cheapest state after all nodes and stores."""
-        states = [self._first()]
-        for position, node in enumerate(self.graph.nodes):
+    def _search(self, known: Trace, pins: Pins, width: int) -> tuple[State, Trace]:
+        """The cheapest state after all nodes and stores, and the states before each node and behind the last.
+
+        `known` are those before the first nodes; `width` states survive each of the others, those that follow `pins`.
+        """
+        trace = known or [[self._first()]]
+        for position, node in enumerate(self.graph.nodes[len(trace) - 1 :], len(trace) - 1):
             early = [name for name in node.outputs if name in self.early]
-            following = [self._stored(new, early) for state in states for new in self._after(state, node)]
+            following = [new for state in trace[-1] for new in self._after(state, node)]
             if not following:
                 raise _nowhere(node)
-            states = self._best(following, position)
-        final = [self._stored(state, [n for n in self.graph.outputs if n not in self.early]) for state in states]
-        return min(final, key=lambda state: state.steps)
+            kept = _following(pins.get(position), node, following)
+            best = self._best((self._stored(state, early) for state in kept), position, width)
+            self.met[position].update((way_of(state, node), None) for state in best)
+            trace = [*trace, best]
+        final = [self._stored(state, [n for n in self.graph.outputs if n not in self.early]) for state in trace[-1]]
+        return min(final, key=lambda state: state.steps), trace
 
     def _first(self) -> State:
         given = (*self.graph.inputs, *self.graph.states, *self.graph.constants)
         return State(0, {}, {name: Waiting(name) for name in given if name not in self.immediates}, {})
 
-    def _best(self, states: Iterable[State], position: int) -> list[State]:
+    def _best(self, states: Iterable[State], position: int, width: int) -> list[State]:
         """The cheapest states behind a node, no two with the same future."""
         best: dict[object, State] = {}
         for state in sorted(states, key=lambda state: state.steps + state.owed):
             kept = self._forget(state, position)
             best.setdefault(kept.key(), kept)
-            if len(best) == self.width:
+            if len(best) == width:
                 break
         return list(best.values())
 
@@ -339,6 +362,15 @@ class Planner:
         if tensor != root and root in map(self.graph.in_dram, self.graph.states):
             return state.images.get(root) or self._wanted(state, name)
         return self._wanted(state, name)
+
+
+def _steps(found: Found) -> int:
+    return found[0]
+
+
+def _following(pin: str | None, node: MNNode, states: Sequence[State]) -> Sequence[State]:
+    """The states that computed a node as it is pinned, or all if none did."""
+    return (pin is not None and [state for state in states if way_of(state, node) == pin]) or states
 
 
 def _stored_early(graph: CoreGraph) -> frozenset[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from pfcomp.layout import Layout
 from pfcomp.layout.imagespec import ImageSpec
 from pfcomp.options import Options
 from pfcomp.plan import dram, ways
+from pfcomp.plan.anneal import Found
 from pfcomp.plan.beam import Planner
 from pfcomp.plan.fuse import fuse
 from pfcomp.plan.linear import Linear, linearise
@@ -24,6 +26,7 @@ from pfcomp.plan.lower.graph import CoreGraph, device_dtypes
 from pfcomp.plan.memory import Placement, allocate
 from pfcomp.plan.memory_steps import placing_steps
 from pfcomp.plan.model import Schedule
+from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.replay import verify_places
 from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
 
@@ -32,8 +35,23 @@ WIDTH = {"canonical": 1}
 DEFAULT_WIDTH = 16
 
 
-def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Layout]) -> Schedule:
-    """Plan a graph as tasks. Raises UnsupportedError PF0421 and PF0422 where local memory does not suffice."""
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A graph, perhaps in pieces, what its planner found, and a schedule of the cheapest plan."""
+
+    graph: CoreGraph
+    planner: Planner
+    plans: list[Found]
+    schedule: Schedule
+
+
+def plan_general(
+    source: SourceGraph, options: Options, forced: Mapping[str, Layout], most: int = 1
+) -> Sequence[Schedule]:
+    """Up to `most` plans of a graph as tasks, those first that are expected to be the cheapest.
+
+    Raises UnsupportedError PF0421 and PF0422 where local memory does not suffice.
+    """
     float_dtype = precision(options)
     borders = Borders(source.inputs, source.states, source.outputs)
     dtypes = device_dtypes(options.text("float_dtype"))
@@ -41,18 +59,34 @@ def plan_general(source: SourceGraph, options: Options, forced: Mapping[str, Lay
     _refuse(graph)
     if options.text("scheduler") != "always_from_dram":
         graph.nodes = fuse_pointwise(graph)
-    width = WIDTH.get(options.text("layout_planner"), DEFAULT_WIDTH)
+    choice = options.text("layout_planner")
+    width = WIDTH.get(choice, DEFAULT_WIDTH)
+    annealing = options.integer("sa_steps") if choice == "anneal" else 0
     budget = int(LM_WORDS * options.real("sram_budget"))
 
-    def attempt(graph: CoreGraph) -> tuple[int, Schedule]:
-        steps, actions = Planner(graph, forced, float_dtype, width, budget).plan()
+    def placed(graph: CoreGraph, plan: Found) -> tuple[int, Schedule]:
+        steps, actions = plan
         linear = linearise(graph, actions, ways.immediates(graph), budget)
         placement = allocate(linear, budget)
         verify_places(linear, placement, budget)
         schedule = _schedule(source, graph, linear, placement, float_dtype)
         return steps + placing_steps(linear, schedule.tasks, schedule.graph), schedule
 
-    return in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
+    def attempt(graph: CoreGraph) -> tuple[int, _Attempt]:
+        planner = Planner(graph, forced, float_dtype, width, budget)
+        plans = planner.plans()
+        steps, schedule = placed(graph, plans[0])
+        return steps, _Attempt(graph, planner, plans, schedule)
+
+    steps, best = in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
+    found = [(steps, best.schedule)]
+    first, *others = best.plans
+    better = best.planner.annealed(annealing, first[0])
+    for plan in [*better[: max(1, most - 1)], first, *others][:most]:
+        if plan is not first:
+            with suppress(NoRoomError):  # the first plan has room
+                found.append(placed(best.graph, plan))
+    return [schedule for _, schedule in sorted(found, key=lambda plan: plan[0])][:most]
 
 
 def _refuse(graph: CoreGraph) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pfcomp.errors import UnsupportedError
@@ -36,7 +36,12 @@ class _Roles:
 
 
 def plan(source: SourceGraph, options: Options) -> Schedule:
-    """Plan a whole graph.
+    """Plan a whole graph; as `plans`."""
+    return plans(source, options, 1)[0]
+
+
+def plans(source: SourceGraph, options: Options, most: int) -> Sequence[Schedule]:
+    """Up to `most` plans of a whole graph, those first that are expected to be the cheapest.
 
     Raises UnsupportedError PF0404, PF0406, PF0409 for what cannot be done, UsageError PF0809 and PF0810 for files of
     forced layouts that do not suit the graph.
@@ -46,11 +51,11 @@ def plan(source: SourceGraph, options: Options) -> Schedule:
     source = with_switches(source, options, dtypes)
     forced = forced_layouts(options.mapping("io_layouts"), source, dtypes)
     if not source.streams or dtypes != DTYPES:
-        return plan_general(source, options, forced)
+        return plan_general(source, options, forced, most)
     planner = _Planner(source, options, _roles(source), forced)
     for component in find_components(source.nodes, planner.roles.immediates):
         planner.add(component)
-    return Schedule(planner.graph(), tuple(planner.regions))
+    return [Schedule(planner.graph(), tuple(planner.regions))]
 
 
 def _check_names(source: SourceGraph) -> None:

@@ -10,7 +10,7 @@ from pfcomp.ir.model import MNNode
 from pfcomp.kernels.api import Job
 from pfcomp.layout import Layout
 from pfcomp.layout.canonical import canonical
-from pfcomp.plan.choices import Action
+from pfcomp.plan.choices import Action, Compute, Rearrange, Rename
 
 Layouts = tuple[Layout, ...]
 
@@ -69,6 +69,19 @@ class State:
             found.append(trail.action)
             trail = trail.before
         return found[::-1]
+
+
+def way_of(state: State, node: MNNode) -> str:
+    """How a node was computed, in a state behind it: the same for the same layouts and kernel."""
+    trail = state.trail
+    while trail is not None:
+        action = trail.action
+        if isinstance(action, Compute) and action.node is node:
+            return "; ".join((*map(name_of, (*action.binding.inputs, *action.binding.outputs)), action.binding.variant))
+        if isinstance(action, Rearrange | Rename) and action.node is node:
+            return name_of(action.target)
+        trail = trail.before
+    return ""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from pfcomp.artifacts import atomic_write, canonical_json, read_zst, write_zst
 from pfcomp.errors import ArtifactError, SourceError
 from pfcomp.ir.model import Location, MNGraph, MNValue
 from pfcomp.ir.text import graph_text
+from pfcomp.isa.pack import pack
 from pfcomp.options import Options
 from pfcomp.plan import store
 from pfcomp.plan.model import Schedule
-from pfcomp.plan.planner import plan
+from pfcomp.plan.planner import plans
+from pfcomp.plan.program import emit
 from pfcomp.plan.source_graph import SourceGraph, read_model
 from pfcomp.stages.report import StageReport
 
 SCHEDULE = "schedule.json.zst"
 LMS = (Location.LM0, Location.LM1)
+BUILT = {"best": 4, "full": 16}
+"""Plans whose programs are built to be compared, by the option simulation_mode; in other modes the first is taken."""
 FILES = ("l3ir.txt", "l3ir_stripped.onnx", "layout.json", SCHEDULE)
 
 
@@ -25,7 +30,8 @@ def run(directory: Path, options: Options) -> StageReport:
     """Read `model.onnx.zst`, plan it, write the schedule. Raises UnsupportedError with every reason at once."""
     from pfcomp.ir.to_onnx import stripped_model
 
-    schedule = plan(load_source(directory), options)
+    most = BUILT.get(options.text("simulation_mode"), 1)
+    schedule = fewest_steps(plans(load_source(directory), options, most))
     graph = schedule.graph
     atomic_write(directory / "l3ir.txt", graph_text(graph).encode())
     stripped = stripped_model(graph).SerializeToString(deterministic=True)
@@ -33,6 +39,13 @@ def run(directory: Path, options: Options) -> StageReport:
     atomic_write(directory / "layout.json", canonical_json(_layouts(graph), indent=1))
     write_zst(directory / SCHEDULE, canonical_json(store.to_json(schedule)))
     return StageReport("schedule", _figures(schedule), FILES)
+
+
+def fewest_steps(schedules: Sequence[Schedule]) -> Schedule:
+    """The schedule with the fewest steps, the first of them; builds programs where there is a choice."""
+    if len(schedules) == 1:
+        return schedules[0]
+    return min(schedules, key=lambda schedule: pack(emit(schedule).micro).program.steps)
 
 
 def load_source(directory: Path) -> SourceGraph:

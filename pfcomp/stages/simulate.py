@@ -16,7 +16,7 @@ FILES = ("simulation_result.json.zst", "report.json", "trace.json")
 
 def run(directory: Path, options: Options) -> StageReport:
     """Read the schedule, write the three files."""
-    del options  # the simulation modes differ only for nodes that have alternatives
+    del options  # the schedule has all choices
     built = build(directory)
     program, origins = built.packed.program, built.packed.origins
     timing = walk(program)

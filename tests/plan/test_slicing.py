@@ -236,5 +236,5 @@ def test_the_cheapest_of_several_cuts_is_taken() -> None:
         tried.append(piece)
         return -piece[1], piece
 
-    assert in_pieces(graph, 16, "float", frozenset(), attempt)[1] == max(columns for _, columns in tried)
+    assert in_pieces(graph, 16, "float", frozenset(), attempt)[1][1] == max(columns for _, columns in tried)
     assert len(set(tried)) > 2

@@ -66,7 +66,12 @@ def random_graph(seed: int, least: int = 0, most: int = MOST_ELEMENTS) -> Graph:
     return graph
 
 
-def compare(graph: Graph, directory: Path, entries: Sequence[Mapping[str, object]] = ()) -> int:
+def compare(
+    graph: Graph,
+    directory: Path,
+    entries: Sequence[Mapping[str, object]] = (),
+    options: Mapping[str, object] | None = None,
+) -> int:
     """Compile for single precision and run; AssertionError where an output is too far off. Returns the steps.
 
     `entries` are forced layouts; those that speak of constants that say how an operator works apply to nothing.
@@ -74,7 +79,7 @@ def compare(graph: Graph, directory: Path, entries: Sequence[Mapping[str, object
     """
     proto = model(graph.nodes, graph.inputs, graph.outputs(), graph.constants)
     forced = {"layout_spec": list(entries), "allow_unused_layout_spec": True} if entries else {}
-    app = compile_model(directory, proto, {"float_dtype": "float", **forced})
+    app = compile_model(directory, proto, {"float_dtype": "float", **forced, **(options or {})})
     check_forced(graph, directory, entries)
     found, other = run(app, graph.inputs), reference(proto, graph.inputs)
     for name in graph.outputs():

@@ -39,7 +39,7 @@ MOST_AXES = 4
 
 def in_pieces(
     graph: CoreGraph, budget: int, float_dtype: str, whole: frozenset[str], attempt: Attempt[Result]
-) -> Result:
+) -> tuple[int, Result]:
     """What `attempt` makes of the graph, or of one in pieces that let it succeed.
 
     A graph with nodes that fill much of local memory is also planned in smaller pieces than it needs: the transfers of
@@ -67,7 +67,7 @@ def in_pieces(
             break
         more -= bool(found)
     if found:
-        return min(found, key=lambda plan: plan[0])[1]
+        return min(found, key=lambda plan: plan[0])
     raise _too_large(graph, Indices.of(graph, float_dtype), budget, failure)
 
 
