@@ -2,7 +2,7 @@
 
     python bench/presets.py [--presets O0,O1,O2,O3] [--float-dtype mixed,float]
 
-The function is that of bench/train_call.py. Every compilation is a process of its own that finds nothing in a cache.
+The function is that of bench/train_call.py. Every compilation is a process of its own that starts in an empty folder.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SHOWN = ("steps", "moving", "computing", "both", "nops")
 def measure(preset: str, float_dtype: str) -> dict[str, object]:
     code = f"import train_call, sys; train_call.compiled({float_dtype!r}, sys.argv[1], {f'{preset}.json'!r})"
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PFCOMP_CACHE_DIR": f"{folder}/cache"}
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
         begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code, f"{folder}/app"], env=environment, check=True)
+        subprocess.run([sys.executable, "-c", code, folder], env=environment, check=True)
         seconds = time.perf_counter() - begun
         figures = dict(load_app(next(Path(folder).rglob("model.app"))).statistics)
     shown = {name: figures[name] for name in SHOWN}
