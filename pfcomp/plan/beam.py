@@ -22,6 +22,7 @@ from pfcomp.plan.costs import TOO_DEAR, RelayCosts, fits, load_steps, store_step
 from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
 from pfcomp.plan.no_room import NoRoomError
+from pfcomp.plan.rearranging import RearrangeCosts
 from pfcomp.plan.room import way_fits
 from pfcomp.plan.sought import Readers
 from pfcomp.plan.states import Layouts, State, Waiting, name_of, way_of
@@ -49,7 +50,7 @@ class Planner:
         self.room = room
         self.graph, self.forced, self.float_dtype = graph, forced, float_dtype
         self.width = width if len(graph.nodes) <= MANY else -(-width // 2)
-        self.relays = RelayCosts(room)
+        self.relays, self.moves = RelayCosts(room), RearrangeCosts(room)
         self.immediates = ways.immediates(graph)
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
         self.early = _stored_early(graph)
@@ -69,8 +70,11 @@ class Planner:
         found: list[Found] = []
         for number in range(MOST_ROUNDS):
             final = self._search([], {}, self.width)[0]
-            if number >= ROUNDS and min(found, key=_steps)[0] <= HOPE * final.steps:
-                break
+            if number >= ROUNDS:
+                best = min(found, key=_steps)[0]
+                if best <= HOPE * final.steps:
+                    break
+                self.moves.guesses = best < TOO_DEAR  # what has no room is found one by one otherwise
             steps, news = self._price(actions := final.actions(), final.steps)
             found.append((steps, actions))
             if not news:
@@ -78,9 +82,8 @@ class Planner:
         found.sort(key=_steps)
         steps, actions = found[0]
         if steps >= TOO_DEAR:
-            raise _no_way_between(
-                a.tensor for a in actions if isinstance(a, Relay) and self._relay_steps([a]) >= TOO_DEAR
-            )
+            dear = [action for action in actions if self._moving_steps(action) >= TOO_DEAR]
+            raise _no_way_between(map(_moved_tensor, dear))
         return [plan for plan in found if plan[0] < TOO_DEAR]
 
     def annealed(self, steps: int, best: int) -> list[Found]:
@@ -90,16 +93,28 @@ class Planner:
 
     def _price(self, actions: Sequence[Action], guessed: int) -> tuple[int, bool]:
         """What a plan really takes of which `guessed` steps were known, and True if anything new was learnt."""
-        before = self._relay_steps(actions)
-        learnt = [self._learn(action) for action in actions if isinstance(action, Relay)]
-        return guessed - before + self._relay_steps(actions), any(learnt)
+        before = sum(map(self._moving_steps, actions))
+        learnt = [self._learn(action) for action in actions]
+        return guessed - before + sum(map(self._moving_steps, actions)), any(learnt)
 
-    def _relay_steps(self, actions: Iterable[Action]) -> int:
-        relays = [action for action in actions if isinstance(action, Relay)]
-        return sum(self.relays.steps(self.graph.specs[a.tensor], a.source, a.target) for a in relays)
+    def _moving_steps(self, action: Action) -> int:
+        """What a relayout or a rearrangement is known or thought to take; 0 for other actions."""
+        if isinstance(action, Relay):
+            return self.relays.steps(self.graph.specs[action.tensor], action.source, action.target)
+        if isinstance(action, Rearrange):
+            return self.moves.steps(self._job(action.node), action.sources, action.target)
+        return 0
 
-    def _learn(self, action: Relay) -> bool:
-        return self.relays.learn(self.graph.specs[action.tensor], action.source, action.target)
+    def _learn(self, action: Action) -> bool:
+        """Find out what a relayout or a rearrangement takes; False if that was known."""
+        if isinstance(action, Relay):
+            return self.relays.learn(self.graph.specs[action.tensor], action.source, action.target)
+        if isinstance(action, Rearrange):
+            return self.moves.learn(self._job(action.node), action.sources, action.target)
+        return False
+
+    def _job(self, node: MNNode) -> Job:
+        return self.graph.job(node, self.float_dtype)
 
     def _search(self, known: Trace, pins: Pins, width: int) -> tuple[State, Trace]:
         """The cheapest state after all nodes and stores, and the states before each node and behind the last.
@@ -218,7 +233,7 @@ class Planner:
 
     def _rearranged(self, state: State, node: MNNode) -> Iterator[State]:
         """By renaming where possible; otherwise the elements move to any of the usual layouts."""
-        job = self.graph.job(node, self.float_dtype)
+        job = self._job(node)
         name, result = node.inputs[0], node.outputs[0]
         if name in state.waiting and name not in state.there and _is_renaming(job):
             seen = state.waiting[name]
@@ -247,13 +262,13 @@ class Planner:
         for target in dict.fromkeys((*demanded, *fitting)):
             found = [self._cheapest(job, k, ready.there[name], target) for k, name in enumerate(node.inputs)]
             sources = tuple(layout for _, layout in found)
-            if ways.rearranging_fits(job, sources, target, self.room):
+            if self.moves.fits(job, sources, target):
                 new = ready.did(Rearrange(node, sources, target), sum(steps for steps, _ in found))
                 yield new.with_copy(node.outputs[0], target)
 
     def _cheapest(self, job: Job, operand: int, present: Layouts, target: Layout) -> tuple[int, Layout]:
         """Steps and layout of the copy from which an operand's elements are brought into place at the least cost."""
-        costs = [(ways.rearrange_steps(job, operand, layout, target, self.room), layout) for layout in present]
+        costs = [(self.moves.operand_steps(job, operand, layout, target), layout) for layout in present]
         return min(costs, key=lambda cost: cost[0])
 
     def fetch(self, state: State, name: str, layout: Layout) -> State | None:
@@ -390,6 +405,11 @@ def _some(state: State | None, name: str) -> State:
         what = f"the output {name!r} finds no layout in which it fits into local memory and can be stored"
         raise NoRoomError("PF0421", what, tensors=[name])
     return state
+
+
+def _moved_tensor(action: Action) -> str:
+    assert isinstance(action, Relay | Rearrange)
+    return action.tensor if isinstance(action, Relay) else action.node.outputs[0]
 
 
 def _no_way_between(tensors: Iterable[str]) -> NoRoomError:

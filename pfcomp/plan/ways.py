@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from pfcomp.ir.model import LM_WORDS, MNNode
-from pfcomp.ir.packing import in_vectors
 from pfcomp.kernels import elementwise, pointwise
-from pfcomp.kernels.api import Binding, Job, Scratch, Spec
+from pfcomp.kernels.api import Binding, Spec
 from pfcomp.kernels.fusion import steps_of
 from pfcomp.kernels.registry import kernels
 from pfcomp.layout import Layout
@@ -20,11 +19,6 @@ from pfcomp.plan.axes import layout_of
 from pfcomp.plan.costs import fits
 from pfcomp.plan.layouts import Demand, candidate_tables
 from pfcomp.plan.lower.graph import REARRANGEMENTS, CoreGraph
-from pfcomp.plan.lower.views import source_maps
-from pfcomp.plan.room import move_fits
-from pfcomp.relayout.api import Form
-from pfcomp.relayout.planner import rearrange_plan
-from pfcomp.relayout.sharing import shared_scratch
 
 USUAL = 3
 """How many of the layouts that suit loading and storing are tried where nothing else suggests one."""
@@ -127,34 +121,3 @@ def all_forms(spec: Spec) -> tuple[Layout, ...]:
         layout = twin(layout) if spec.dtype.bits == 64 else layout
         found.setdefault(canonical(layout), layout)
     return tuple(found.values())
-
-
-def rearrange_steps(job: Job, operand: int, source: Layout, target: Layout, room: int) -> int:
-    """Estimated steps of moving one operand of a rearrangement into place."""
-    return _moved_operand(job, operand, source, target, room).steps
-
-
-def rearranging_fits(job: Job, sources: Sequence[Layout], target: Layout, room: int) -> bool:
-    """True if two memories of `room` long words hold the operands, the result and what moving needs besides."""
-    moves = [_moved_operand(job, k, source, target, room) for k, source in enumerate(sources)]
-    scratch = [(in_vectors(one.words), one.location) for one in shared_scratch([move.scratch for move in moves])]
-    return move_fits(sources, target, [*scratch, *((words, None) for move in moves for words in move.tables)], room)
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """Steps of moving an operand into place, and the local memory needed besides: scratch, and words of tables."""
-
-    steps: int
-    scratch: tuple[Scratch, ...]
-    tables: tuple[int, ...]
-
-
-@lru_cache(maxsize=4096)
-def _moved_operand(job: Job, operand: int, source: Layout, target: Layout, room: int) -> _Moved:
-    before, after = job.inputs[operand], job.outputs[0]
-    bits = before.dtype.bits
-    index = source_maps(job)[operand]
-    plan = rearrange_plan(Form(before.shape, bits, source), Form(after.shape, bits, target), index, room)
-    tables = tuple(map(in_vectors, plan.table_words))
-    return _Moved(plan.steps, tuple(plan.scratch), tables)

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 
+import numpy as np
+
 from pfcomp.layout import Layout
 from pfcomp.layout.digits import Slot
 from pfcomp.layout.extents import extent, padded_shape, used_bits
 from pfcomp.layout.model import Level
 from pfcomp.relayout.api import Form
 from pfcomp.relayout.moves.rows import Row, exchange_of
+from pfcomp.relayout.spots import MASK, SHIFT, Longs, sampled_spots
 
 PER_WORD: dict[Level, float] = {Level.ADDR: 0.25, Level.W: 0.5, Level.PE: 0.5, Level.MAB: 1.0}
 """Steps per long word and PE where the level is the outermost one that is crossed."""
@@ -62,6 +65,21 @@ def relay_guess(source: Form, target: Form) -> int:
     return _crossing(source, words, outermost)
 
 
+def rearrange_guess(source: Form, target: Form, places: Longs, elements: Longs) -> int:
+    """About how many steps a rearrangement takes that brings these `elements` of the source to `places`, among others.
+
+    Both are flat; a few thousand of them are enough.
+    """
+    words = max(extent(source.layout, Level.ADDR), extent(target.layout, Level.ADDR))
+    moved = sampled_spots(source, elements) ^ sampled_spots(target, places)
+    changed = int(np.bitwise_or.reduce(moved, initial=0))
+    for level in OUTWARDS[:-1]:
+        bits = changed >> SHIFT[level] & MASK[level]
+        if bits & (1 if level is Level.W else used_bits(source.layout, level)):
+            return _shown(source, target, words, level)
+    return NO_EXCHANGE * _crossing(source, words, Level.ADDR)
+
+
 def _sent(source: Layout, row: Row) -> Iterator[Slot]:
     """The places that a digit leaves, or takes from others: where copies lie it only has to be selected."""
     if row.source is not None and row.target is not None:
@@ -100,7 +118,11 @@ def _bits(slot: Slot, size: int) -> int:
 
 def _gathered(source: Form, target: Form, words: int) -> int:
     """Steps where digits do not match: everything is shown to every PE, or goes over a route if that is faster."""
-    level = _outermost(source.layout, target.layout)
+    return _shown(source, target, words, _outermost(source.layout, target.layout))
+
+
+def _shown(source: Form, target: Form, words: int, level: Level) -> int:
+    """Steps of gathering or a route if `level` is the outermost one that is crossed."""
     if level not in (Level.L2B, Level.L1B, Level.MAB):
         return NO_EXCHANGE * _crossing(source, words, level)
     scope = _words_below(source, level)

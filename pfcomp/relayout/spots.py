@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pfcomp.layout import Level
+from pfcomp.layout import Level, Subaxis
 from pfcomp.layout.places import axis_coordinates
 from pfcomp.relayout.api import Form
 
 Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 
 WORDS = 2
 SHIFT: dict[Level, int] = {Level.W: 0, Level.PE: 1, Level.MAB: 3, Level.L1B: 7, Level.L2B: 10, Level.ADDR: 13}
@@ -28,10 +29,22 @@ def spots(form: Form) -> Ints:
     """The spot of every element, of its first copy, as an int32 array of the value's shape."""
     total: Ints = np.zeros((), np.int32)
     for axis, size in zip(form.layout.axes, form.shape, strict=True):
-        found = axis_coordinates(axis, size)
-        own = sum((found[level] << shift for level, shift in SHIFT.items() if level in found), np.zeros(size, np.int64))
-        total = np.add.outer(total, own.astype(np.int32))
+        total = np.add.outer(total, _along(axis, size).astype(np.int32))
     return total
+
+
+def sampled_spots(form: Form, elements: Longs) -> Longs:
+    """The spots of some elements, given by their numbers row by row; quick for a few of a large value."""
+    total: Longs = np.zeros(len(elements), np.int64)
+    for axis, size, index in zip(form.layout.axes, form.shape, np.unravel_index(elements, form.shape), strict=True):
+        total += _along(axis, size)[index]
+    return total
+
+
+def _along(axis: tuple[Subaxis, ...], size: int) -> Longs:
+    """What the indices of an axis add to the spots."""
+    found = axis_coordinates(axis, size)
+    return sum((found[level] << shift for level, shift in SHIFT.items() if level in found), np.zeros(size, np.int64))
 
 
 def coordinate(spot: Ints, level: Level) -> Ints:
