@@ -56,7 +56,7 @@ class Resident:
 
         Constants are there already, like operands.
         """
-        schedule = plan_general(self.source, self.options, layouts)
+        schedule = plan_general(self.source, self.options, layouts)[0]
         work = [task for task in schedule.tasks if task.node.op not in TRANSFERS]
         return _packed(schedule.graph, work, schedule.float_dtype)
 
@@ -64,7 +64,7 @@ class Resident:
         """The best way if the single node of the function may choose all layouts and memories."""
         graph = self._core()
         (node,) = (node for node in graph.nodes if node.op not in REARRANGEMENTS)
-        around = plan_general(self.source, self.options, {}).graph
+        around = plan_general(self.source, self.options, {})[0].graph
         found = [
             (binding, _packed(*placed, precision(self.options)))
             for binding in self._ways(graph, node)
