@@ -15,6 +15,7 @@ from math import exp
 import numpy as np
 
 from pfcomp.plan.choices import Action
+from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.states import State
 
 Pins = dict[int, str]
@@ -62,13 +63,19 @@ class Annealing:
 
     def _chain(self, pins: Pins, length: int, best: int, draw: np.random.Generator) -> tuple[Pins, list[Found]]:
         """One cooling; the pins of its best plan, and what it found that is better than `best`."""
-        state, trace = self.search([], pins)
+        try:
+            state, trace = self.search([], pins)
+        except NoRoomError:  # a narrower beam than that of the plan at hand
+            return pins, []
         current = self.price(state.actions(), state.steps)[0]
         lowest, kept = current, pins
         found: list[Found] = []
         for number in range(length):
             position, changed = self._changed(pins, draw)
-            state, other = self.search(trace[: position + 1], changed)
+            try:
+                state, other = self.search(trace[: position + 1], changed)
+            except NoRoomError:
+                continue
             if state.steps > PROMISING * current:
                 continue
             steps, news = self.price(actions := state.actions(), state.steps)

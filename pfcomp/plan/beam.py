@@ -9,33 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 
 from pfcomp.ir.model import LM_WORDS, MNNode
 from pfcomp.kernels.api import Binding, Job
 from pfcomp.layout import Layout
 from pfcomp.plan import slices, ways
-from pfcomp.plan.anneal import Annealing, Found, Pins, Trace
-from pfcomp.plan.choices import Action, Compute, Load, Rearrange, Relay, Rename, Store
-from pfcomp.plan.costs import TOO_DEAR, RelayCosts, fits, load_steps, store_steps
+from pfcomp.plan.anneal import Pins, Trace
+from pfcomp.plan.choices import Compute, Load, Rearrange, Relay, Rename, Store
+from pfcomp.plan.costs import fits, load_steps, store_steps
 from pfcomp.plan.lower.graph import REARRANGEMENTS, SWITCH, CoreGraph
 from pfcomp.plan.lower.views import original, renamed
+from pfcomp.plan.moving import MovingCosts
 from pfcomp.plan.no_room import NoRoomError
-from pfcomp.plan.rearranging import RearrangeCosts
 from pfcomp.plan.room import way_fits
 from pfcomp.plan.sought import Readers
 from pfcomp.plan.states import Layouts, State, Waiting, name_of, way_of
 from pfcomp.plan.switches import demanded, layout_of_switch
 
-ROUNDS, MOST_ROUNDS = 4, 12
-"""Plans that are tried, each knowing more about what relayouts take; the most while the estimates promise better."""
-NARROW = 4
-"""States that survive each node while a plan is annealed."""
 MANY = 200
 """Nodes of a graph beyond which half as many states survive."""
-HOPE = 1.25
-"""How much more than estimated the best plan may take to be good enough."""
 
 
 class Planner:
@@ -50,7 +43,7 @@ class Planner:
         self.room = room
         self.graph, self.forced, self.float_dtype = graph, forced, float_dtype
         self.width = width if len(graph.nodes) <= MANY else -(-width // 2)
-        self.relays, self.moves = RelayCosts(room), RearrangeCosts(room)
+        self.moving = MovingCosts(graph, float_dtype, room)
         self.immediates = ways.immediates(graph)
         self.last_use = {n: k for k, node in enumerate(graph.nodes) for n in node.inputs}
         self.early = _stored_early(graph)
@@ -58,65 +51,7 @@ class Planner:
         self.readers = Readers.of(graph, float_dtype)
         self.met: list[dict[str, None]] = [{} for _ in graph.nodes]
 
-    def plan(self) -> Found:
-        """The cheapest of `plans`."""
-        return self.plans()[0]
-
-    def plans(self) -> list[Found]:
-        """The plans found, the cheapest first. Raises UnsupportedError PF0421 where a node fits into no state.
-
-        What the relayouts of a plan really take is learnt from it, and the next plan may do without the dear ones.
-        """
-        found: list[Found] = []
-        for number in range(MOST_ROUNDS):
-            final = self._search([], {}, self.width)[0]
-            if number >= ROUNDS:
-                best = min(found, key=_steps)[0]
-                if best <= HOPE * final.steps:
-                    break
-                self.moves.guesses = best < TOO_DEAR  # what has no room is found one by one otherwise
-            steps, news = self._price(actions := final.actions(), final.steps)
-            found.append((steps, actions))
-            if not news:
-                break
-        found.sort(key=_steps)
-        steps, actions = found[0]
-        if steps >= TOO_DEAR:
-            dear = [action for action in actions if self._moving_steps(action) >= TOO_DEAR]
-            raise _no_way_between(map(_moved_tensor, dear))
-        return [plan for plan in found if plan[0] < TOO_DEAR]
-
-    def annealed(self, steps: int, best: int) -> list[Found]:
-        """Plans with less than `best` steps that as many steps of annealing find after `plans`, the cheapest first."""
-        annealing = Annealing(partial(self._search, width=NARROW), self._price, self.met, steps)
-        return annealing.run(best)[::-1]
-
-    def _price(self, actions: Sequence[Action], guessed: int) -> tuple[int, bool]:
-        """What a plan really takes of which `guessed` steps were known, and True if anything new was learnt."""
-        before = sum(map(self._moving_steps, actions))
-        learnt = [self._learn(action) for action in actions]
-        return guessed - before + sum(map(self._moving_steps, actions)), any(learnt)
-
-    def _moving_steps(self, action: Action) -> int:
-        """What a relayout or a rearrangement is known or thought to take; 0 for other actions."""
-        if isinstance(action, Relay):
-            return self.relays.steps(self.graph.specs[action.tensor], action.source, action.target)
-        if isinstance(action, Rearrange):
-            return self.moves.steps(self._job(action.node), action.sources, action.target)
-        return 0
-
-    def _learn(self, action: Action) -> bool:
-        """Find out what a relayout or a rearrangement takes; False if that was known."""
-        if isinstance(action, Relay):
-            return self.relays.learn(self.graph.specs[action.tensor], action.source, action.target)
-        if isinstance(action, Rearrange):
-            return self.moves.learn(self._job(action.node), action.sources, action.target)
-        return False
-
-    def _job(self, node: MNNode) -> Job:
-        return self.graph.job(node, self.float_dtype)
-
-    def _search(self, known: Trace, pins: Pins, width: int) -> tuple[State, Trace]:
+    def search(self, known: Trace, pins: Pins, width: int) -> tuple[State, Trace]:
         """The cheapest state after all nodes and stores, and the states before each node and behind the last.
 
         `known` are those before the first nodes; `width` states survive each of the others, those that follow `pins`.
@@ -200,7 +135,9 @@ class Planner:
         results = zip(node.outputs, binding.outputs, strict=True)
         known = {name: layout for name, layout in results if name in self.graph.outputs}
         moves = zip(known.items(), images, strict=True)
-        return sum(self.relays.steps(self.graph.specs[n], x, image) for (n, x), image in moves if image is not None)
+        return sum(
+            self.moving.relays.steps(self.graph.specs[n], x, image) for (n, x), image in moves if image is not None
+        )
 
     def _switch(self, state: State, node: MNNode) -> Iterator[State]:
         """Bring a tensor to the demanded layout; the result is that copy, and no other one."""
@@ -233,7 +170,7 @@ class Planner:
 
     def _rearranged(self, state: State, node: MNNode) -> Iterator[State]:
         """By renaming where possible; otherwise the elements move to any of the usual layouts."""
-        job = self._job(node)
+        job = self.graph.job(node, self.float_dtype)
         name, result = node.inputs[0], node.outputs[0]
         if name in state.waiting and name not in state.there and _is_renaming(job):
             seen = state.waiting[name]
@@ -262,13 +199,13 @@ class Planner:
         for target in dict.fromkeys((*demanded, *fitting)):
             found = [self._cheapest(job, k, ready.there[name], target) for k, name in enumerate(node.inputs)]
             sources = tuple(layout for _, layout in found)
-            if self.moves.fits(job, sources, target):
+            if self.moving.rearrangements.fits(job, sources, target):
                 new = ready.did(Rearrange(node, sources, target), sum(steps for steps, _ in found))
                 yield new.with_copy(node.outputs[0], target)
 
     def _cheapest(self, job: Job, operand: int, present: Layouts, target: Layout) -> tuple[int, Layout]:
         """Steps and layout of the copy from which an operand's elements are brought into place at the least cost."""
-        costs = [(self.moves.operand_steps(job, operand, layout, target), layout) for layout in present]
+        costs = [(self.moving.rearrangements.operand_steps(job, operand, layout, target), layout) for layout in present]
         return min(costs, key=lambda cost: cost[0])
 
     def fetch(self, state: State, name: str, layout: Layout) -> State | None:
@@ -286,7 +223,7 @@ class Planner:
             state = self._anyhow(state, name)  # type: ignore[assignment]
             return None if state is None else self.fetch(state, name, layout)
         spec = self.graph.specs[name]
-        costs = [(self.relays.steps(spec, other, layout), other) for other in present]
+        costs = [(self.moving.relays.steps(spec, other, layout), other) for other in present]
         if not costs:
             return None
         steps, source = min(costs, key=lambda c: c[0])
@@ -379,10 +316,6 @@ class Planner:
         return self._wanted(state, name)
 
 
-def _steps(found: Found) -> int:
-    return found[0]
-
-
 def _following(pin: str | None, node: MNNode, states: Sequence[State]) -> Sequence[State]:
     """The states that computed a node as it is pinned, or all if none did."""
     return (pin is not None and [state for state in states if way_of(state, node) == pin]) or states
@@ -405,16 +338,6 @@ def _some(state: State | None, name: str) -> State:
         what = f"the output {name!r} finds no layout in which it fits into local memory and can be stored"
         raise NoRoomError("PF0421", what, tensors=[name])
     return state
-
-
-def _moved_tensor(action: Action) -> str:
-    assert isinstance(action, Relay | Rearrange)
-    return action.tensor if isinstance(action, Relay) else action.node.outputs[0]
-
-
-def _no_way_between(tensors: Iterable[str]) -> NoRoomError:
-    what = "every plan that was found moves a tensor between layouts with more local memory than there is"
-    return NoRoomError("PF0421", what, tensors=tensors)
 
 
 def _nowhere(node: MNNode) -> NoRoomError:

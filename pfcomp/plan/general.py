@@ -28,6 +28,7 @@ from pfcomp.plan.memory_steps import placing_steps
 from pfcomp.plan.model import Schedule
 from pfcomp.plan.no_room import NoRoomError
 from pfcomp.plan.replay import verify_places
+from pfcomp.plan.rounds import annealed, plans
 from pfcomp.plan.source_graph import UPDATE, Offender, SourceGraph, describe
 
 WIDTH = {"canonical": 1}
@@ -74,14 +75,14 @@ def plan_general(
 
     def attempt(graph: CoreGraph) -> tuple[int, _Attempt]:
         planner = Planner(graph, forced, float_dtype, width, budget)
-        plans = planner.plans()
-        steps, schedule = placed(graph, plans[0])
-        return steps, _Attempt(graph, planner, plans, schedule)
+        found = plans(planner)
+        steps, schedule = placed(graph, found[0])
+        return steps, _Attempt(graph, planner, found, schedule)
 
     steps, best = in_pieces(graph, budget, float_dtype, frozenset(forced), attempt)
     found = [(steps, best.schedule)]
     first, *others = best.plans
-    better = best.planner.annealed(annealing, first[0])
+    better = annealed(best.planner, annealing, first[0])
     for plan in [*better[: max(1, most - 1)], first, *others][:most]:
         if plan is not first:
             with suppress(NoRoomError):  # the first plan has room

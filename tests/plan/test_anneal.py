@@ -13,6 +13,8 @@ from pfcomp.plan.anneal import CHAIN, Annealing, Pins, Trace
 from pfcomp.plan.beam import Planner
 from pfcomp.plan.choices import Compute
 from pfcomp.plan.lower.graph import REARRANGEMENTS
+from pfcomp.plan.no_room import NoRoomError
+from pfcomp.plan.rounds import annealed, plans
 from pfcomp.plan.states import State, way_of
 from pfcomp.stages.schedule import SCHEDULE
 from tests.plan.test_beam import graph_of
@@ -27,7 +29,7 @@ class Puzzle:
     def __init__(self, seed: int) -> None:
         self.costs = np.random.default_rng(seed).integers(1, 100, (NODES, WAYS, WAYS))
         self.ways = [[str(way) for way in range(WAYS)] for _ in range(NODES)]
-        self.searched = 0
+        self.forbidden: set[tuple[int, ...]] = set()
 
     def cost(self, path: tuple[int, ...]) -> int:
         return int(
@@ -36,12 +38,13 @@ class Puzzle:
 
     def search(self, known: Trace, pins: Pins) -> tuple[State, Trace]:
         """States are told apart by their steps alone; those of a trace before a node only depend on earlier pins."""
-        self.searched += 1
         path: tuple[int, ...] = ()
         trace: Trace = [[State(0, {}, {}, {})]]
         for k in range(NODES):
             options = [int(pins[k])] if k in pins else list(range(WAYS))
             path = (*path, min(options, key=lambda way: self.cost((*path, way))))
+            if path[-2:] in self.forbidden:
+                raise NoRoomError("PF0421", "these two do not go together")
             trace.append([State(self.cost(path), {}, {}, {})])
         assert [[s.steps for s in states] for states in known] == [[s.steps for s in t] for t in trace[: len(known)]]
         return trace[-1][0], trace
@@ -67,6 +70,16 @@ def test_the_best_of_most_small_puzzles_is_found() -> None:
     assert solved >= 15
 
 
+def test_searches_that_end_nowhere_are_left_out() -> None:
+    puzzle = Puzzle(3)
+    greedy, _ = puzzle.search([], {})
+    puzzle.forbidden = {(0, 1), (1, 2), (2, 0)}
+    found = Annealing(puzzle.search, puzzle.price, puzzle.ways, CHAIN).run(greedy.steps)
+    assert all(steps < greedy.steps for steps, _ in found)
+    puzzle.forbidden = {(first, second) for first in range(WAYS) for second in range(WAYS)}
+    assert Annealing(puzzle.search, puzzle.price, puzzle.ways, CHAIN).run(greedy.steps) == []
+
+
 def test_a_plan_without_choices_stays() -> None:
     puzzle = Puzzle(0)
     puzzle.ways = [["0"] for _ in range(NODES)]
@@ -77,18 +90,18 @@ def test_a_plan_without_choices_stays() -> None:
 def test_pins_are_followed() -> None:
     graph = graph_of("attention")
     planner = Planner(graph, {}, "float", 8)
-    planner.plans()
+    plans(planner)
     position = next(k for k, ways in enumerate(planner.met) if len(ways) > 1)
     for way in planner.met[position]:
-        state = planner._search([], {position: way}, 8)[0]
+        state = planner.search([], {position: way}, 8)[0]
         assert way_of(state, graph.nodes[position]) == way
 
 
 def test_annealed_plans_are_cheaper_and_complete() -> None:
     graph = graph_of("attention")
     planner = Planner(graph, {}, "float", 1)
-    steps = planner.plans()[0][0]
-    found = planner.annealed(60, steps)
+    steps = plans(planner)[0][0]
+    found = annealed(planner, 60, steps)
     assert found
     assert [plan[0] for plan in found] == sorted({plan[0] for plan in found})
     assert found[-1][0] < steps

@@ -20,6 +20,7 @@ from pfcomp.plan.general import fuse_pointwise
 from pfcomp.plan.linear import linearise
 from pfcomp.plan.lower.build import Borders, build
 from pfcomp.plan.lower.graph import CoreGraph
+from pfcomp.plan.rounds import plans
 from pfcomp.plan.source_graph import read_model
 from tests.programs.general import Case, Node, model
 from tests.programs.test_general import CASES
@@ -43,7 +44,7 @@ def core(case: Case) -> CoreGraph:
 @lru_cache
 def planned(name: str, width: int = 8) -> tuple[CoreGraph, tuple[Action, ...]]:
     graph = graph_of(name)
-    return graph, tuple(Planner(graph, {}, "float", width).plan()[1])
+    return graph, tuple(plans(Planner(graph, {}, "float", width))[0][1])
 
 
 class Copies:
@@ -134,5 +135,5 @@ def test_a_product_adds_up_over_l2bs_what_the_one_before_left_there() -> None:
     inputs = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
     nodes = (Node("MatMul", "xv", "a"), Node("Relu", "a", "b"), Node("MatMul", "bw", "y"))
     planner = Planner(core(Case(nodes, inputs, {"y": onnx.TensorProto.FLOAT})), {}, "mixed", 8)
-    moved = [action for action in planner.plan() if isinstance(action, Relay)]
-    assert sum(planner.relays.steps(planner.graph.specs[a.tensor], a.source, a.target) for a in moved) <= 40
+    moved = [action for action in plans(planner)[0][1] if isinstance(action, Relay)]
+    assert sum(planner.moving.relays.steps(planner.graph.specs[a.tensor], a.source, a.target) for a in moved) <= 40
