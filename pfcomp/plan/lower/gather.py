@@ -25,12 +25,9 @@ def elements(low: Lowering, axis: int) -> None:
     only one is not zero.
     """
     shape, indices = low.shape(0), low.shape(1)
-    data, index = low.node.inputs
-    if prod(shape) == shape[axis] and prod(indices) == indices[axis]:
-        found = low.op(
-            "Gather", [data, low.op("Reshape", [index], (indices[axis],))], indices, attributes=(("axis", axis),)
-        )
-        low.last("Identity", [found])
+    if prod(indices) == indices[axis]:
+        vector = low.op("Reshape", [low.node.inputs[1]], (indices[axis],))
+        low.last("Identity", [low.op("Gather", [_beside(low, axis), vector], indices, attributes=(("axis", axis),))])
     elif shape[axis] <= LONG_AXIS:
         low.last("GatherElements", low.node.inputs, (("axis", axis),))
     elif indices[axis] <= FEW:
