@@ -164,7 +164,7 @@ def test_many_processes_share_one_cache(tmp_path, cache, request, build):
     root = str(request.config.rootpath)
     codes = [_CHILD.format(root=root, folder=str(cache.folder), out=tmp_path / f"p{n}") for n in range(3)]
     children = [subprocess.Popen([sys.executable, "-W", "error", "-c", code]) for code in codes]
-    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert [child.wait(300) for child in children] == [0, 0, 0]
     build("a", use=None)
     build("b")
     assert tree(tmp_path / "a") == tree(tmp_path / "b")

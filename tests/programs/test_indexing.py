@@ -78,6 +78,7 @@ CASES: dict[str, Case] = {
     "elements, many doubles": gather_elements(DOUBLE, (3000, 6), (70, 6), 0),
     "elements, many integers": gather_elements(LONG, (2, 2500, 7), (2, 30, 5), 1, INT),
     "elements of a vector": gather_elements(FLOAT, (70000,), (33,), 0),
+    "elements of one column": gather_elements(INT, (3, 9000, 2), (1, 41, 1), 1),
     "add rows": scatter_nd(FLOAT, (32000, 64), 200, "add"),
     "add rows one after the other": scatter_nd(FLOAT, (9000, 9), 2100, "add"),
     "add rows in pieces": scatter_nd(FLOAT, (70000, 300), 12, "add"),
