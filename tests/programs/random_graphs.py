@@ -32,7 +32,8 @@ from tests.programs.random_values import DIMS, LONG_DIMS, MOST_ELEMENTS, Graph, 
 from tests.programs.random_windows import convolution, elements, logarithm_of_sum, pooling, scatter, top
 
 ATTEMPTS = 400
-REFERENCE_ROOM = 16
+REFERENCE_ROOM, REFERENCE_SLACK = 16, 2.0**-22
+"""How many times the tolerance onnxruntime may be off, and what besides: its Sigmoid has absolute errors."""
 
 GROWERS: tuple[Callable[[Graph], None], ...] = (
     *(unary, unary, unary, binary, binary, binary, binary, comparison, select, logic, integers, cast, cast),
@@ -84,9 +85,9 @@ def compare(
     found, other = run(app, graph.inputs), reference(proto, graph.inputs)
     for name in graph.outputs():
         exact, tolerance = graph.value(name).exact, graph.tolerance(name)
-        for results, room in ((other, REFERENCE_ROOM), (found, 1)):
+        for results, most in ((other, REFERENCE_ROOM * tolerance + REFERENCE_SLACK), (found, tolerance)):
             assert np.shape(results[name]) == exact.shape, name
-            np.testing.assert_allclose(results[name], exact, rtol=0, atol=room * tolerance, err_msg=name)
+            np.testing.assert_allclose(results[name], exact, rtol=0, atol=most, err_msg=name)
     return app.program.steps
 
 

@@ -99,7 +99,10 @@ def _add_addresses(rng: Rng, axes: list[list[Subaxis]], left: list[int]) -> None
 
 
 def random_entries(graph: Graph, rng: Rng) -> list[dict[str, object]]:
-    """One to three entries of a `layout_spec` that speak of tensors of the graph."""
+    """One to three entries of a `layout_spec` that speak of tensors of the graph.
+
+    An entry is for all operands of a shape, so words are only told apart where none of them has 64 bits.
+    """
     values = {value.name: value for value in graph.values}
     entries: dict[tuple[object, ...], dict[str, object]] = {}
     for _ in range(int(rng.integers(1, 4))):
@@ -109,7 +112,8 @@ def random_entries(graph: Graph, rng: Rng) -> list[dict[str, object]]:
         if not tensors:
             continue
         value = tensors[int(rng.integers(len(tensors)))]
-        layout = random_layout(rng, value.shape, BITS.get(value.element, 32))
+        alike = [v for n in (*node.inputs, *node.outputs) if (v := values.get(n)) and v.shape == value.shape]
+        layout = random_layout(rng, value.shape, max(BITS.get(v.element, 32) for v in alike))
         trigger = "FixOutput" if fixed else "SwitchInput"
         entry = {"trigger": trigger, "op_type": node.op, "shape": list(value.shape), "layout": str(layout)}
         entries.setdefault((trigger, node.op, value.shape), entry)
