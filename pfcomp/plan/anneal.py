@@ -55,7 +55,7 @@ class Annealing:
         draw = np.random.default_rng(SEED)
         found: list[Found] = []
         start: Pins = {}
-        for begun in range(0, self.steps, CHAIN):
+        for begun in range(0, self.steps if self.ways else 0, CHAIN):
             start, plans = self._chain(start, min(CHAIN, self.steps - begun), best, draw)
             found += plans
             best = min([best, *(steps for steps, _ in plans)])
@@ -63,23 +63,21 @@ class Annealing:
 
     def _chain(self, pins: Pins, length: int, best: int, draw: np.random.Generator) -> tuple[Pins, list[Found]]:
         """One cooling; the pins of its best plan, and what it found that is better than `best`."""
-        try:
-            state, trace = self.search([], pins)
-        except NoRoomError:  # a narrower beam than that of the plan at hand
+        begun = self._searched([], pins)
+        if begun is None:  # the beam is narrower than that of the plan at hand
             return pins, []
+        state, trace = begun
         current = self.price(state.actions(), state.steps)[0]
         lowest, kept = current, pins
         found: list[Found] = []
         for number in range(length):
             position, changed = self._changed(pins, draw)
-            try:
-                state, other = self.search(trace[: position + 1], changed)
-            except NoRoomError:
+            tried = self._searched(trace[: position + 1], changed)
+            if tried is None or tried[0].steps > PROMISING * current:
                 continue
-            if state.steps > PROMISING * current:
-                continue
+            state, other = tried
             steps, news = self.price(actions := state.actions(), state.steps)
-            heat = HEAT * lowest * (1 - number / length)
+            heat = HEAT * max(1, lowest) * (1 - number / length)
             if steps <= current or draw.random() < exp((current - steps) / heat):
                 current, pins, trace = steps, changed, other
             if steps < lowest:
@@ -88,8 +86,16 @@ class Annealing:
                 best = steps
                 found.append((steps, actions))
             if news:  # states were priced by guesses that are known better now
-                trace = self.search([], pins)[1]
+                again = self._searched([], pins)
+                trace = again[1] if again else trace
         return kept, found
+
+    def _searched(self, known: Trace, pins: Pins) -> tuple[State, Trace] | None:
+        """What a search finds; None if it ends nowhere."""
+        try:
+            return self.search(known, pins)
+        except NoRoomError:
+            return None
 
     def _changed(self, pins: Pins, draw: np.random.Generator) -> tuple[int, Pins]:
         """Other pins, and the position of the node that differs."""

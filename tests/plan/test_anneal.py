@@ -80,6 +80,27 @@ def test_searches_that_end_nowhere_are_left_out() -> None:
     assert Annealing(puzzle.search, puzzle.price, puzzle.ways, CHAIN).run(greedy.steps) == []
 
 
+def test_a_graph_without_nodes_has_nothing_to_anneal() -> None:
+    puzzle = Puzzle(0)
+    assert Annealing(puzzle.search, puzzle.price, [], CHAIN).run(9) == []
+
+
+def test_what_ends_nowhere_once_more_is_known_is_left_out() -> None:
+    puzzle = Puzzle(3)
+    priced: list[int] = []
+
+    def price(actions: object, steps: int) -> tuple[int, bool]:
+        priced.append(steps)
+        if len(priced) == 2:
+            puzzle.forbidden = {(first, second) for first in range(WAYS) for second in range(WAYS)}
+        return steps, True
+
+    begun = puzzle.search([], {})[0].steps
+    found = Annealing(puzzle.search, price, puzzle.ways, CHAIN).run(begun)
+    assert all(steps < begun for steps, _ in found)
+    assert len(priced) == 2
+
+
 def test_a_plan_without_choices_stays() -> None:
     puzzle = Puzzle(0)
     puzzle.ways = [["0"] for _ in range(NODES)]
