@@ -38,12 +38,11 @@ class RearrangeCosts:
 
     room: int = LM_WORDS
     guesses: bool = True
-    known: set[tuple[Job, Sources, Layout]] = field(default_factory=set)
-    planned: set[tuple[Job, int, Layout, Layout]] = field(default_factory=set)
+    known: set[tuple[Job, int, Layout, Layout]] = field(default_factory=set)
 
     def operand_steps(self, job: Job, operand: int, source: Layout, target: Layout) -> int:
         """Of moving one operand into place."""
-        if self._guesses(job) and (job, operand, source, target) not in self.planned:
+        if not self._is_known(job, operand, source, target):
             return _guessed(job, operand, source, target)
         return _moved(job, operand, source, target, self.room).steps
 
@@ -55,7 +54,7 @@ class RearrangeCosts:
 
     def fits(self, job: Job, sources: Sources, target: Layout) -> bool:
         """True if the memories hold operands and result, and what is known to be needed besides."""
-        if self._guesses(job) and (job, sources, target) not in self.known:
+        if not all(self._is_known(job, k, source, target) for k, source in enumerate(sources)):
             return move_fits(sources, target, (), self.room)
         moves = [_moved(job, k, source, target, self.room) for k, source in enumerate(sources)]
         scratch = [(in_vectors(one.words), one.location) for one in shared_scratch(move.scratch for move in moves)]
@@ -64,14 +63,13 @@ class RearrangeCosts:
 
     def learn(self, job: Job, sources: Sources, target: Layout) -> bool:
         """Plan a rearrangement, so that its steps are known from now on; False if they were."""
-        if not self._guesses(job) or (job, sources, target) in self.known:
-            return False
-        self.known.add((job, sources, target))
-        self.planned.update((job, k, source, target) for k, source in enumerate(sources))
-        return True
+        news = {(job, k, x, target) for k, x in enumerate(sources) if not self._is_known(job, k, x, target)}
+        self.known |= news
+        return bool(news)
 
-    def _guesses(self, job: Job) -> bool:
-        return self.guesses and prod(job.outputs[0].shape) >= LARGE
+    def _is_known(self, job: Job, operand: int, source: Layout, target: Layout) -> bool:
+        guessed = self.guesses and prod(job.outputs[0].shape) >= LARGE
+        return not guessed or (job, operand, source, target) in self.known
 
 
 @dataclass(frozen=True, slots=True)
